@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// What a model says about its rotary embedding, and where each number came from.
+///
+///     auto model = rotary::Model::from_path("config.json").value();
+///     auto rope  = model.rope_for_layer(0).value();
+///     for (const auto& value : model.values()) …   // {rope 0, "base", 500000, from "rope_theta"}
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <rotary/export.hpp>
+#include <rotary/rope.hpp>
+#include <rotary/status.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace rotary {
+
+/// One rope of a model: gemma3 has "local" and "global", most have "default".
+struct ModelRope {
+  std::string name;
+  Rope rope;
+  std::optional<std::int64_t> original_context;  ///< L, tokens
+  std::optional<std::int64_t> context;           ///< max_position_embeddings, tokens
+};
+
+using ModelNumberOrText = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
+
+/// One value of a Model and its source.
+struct ModelValue {
+  std::size_t rope = 0;  ///< index into ropes()
+  std::string key;       ///< the library's word: "base", "rotary_dim", "pairing", "factor", …
+  ModelNumberOrText value;
+  std::string from;      ///< a key of the file ("rope_parameters.rope_theta"), "default of gemma3", "derived: …"
+  bool assumed = false;  ///< nobody stated it: neither the file nor the architecture
+};
+
+struct ModelOptions {
+  std::optional<std::int64_t> length;  ///< tokens, for length-dependent types
+  std::optional<Pairing> pairing;      ///< overrides the table by architecture
+  AnglePolicy policy = AnglePolicy::exact;
+  bool strict = false;                 ///< warnings are errors
+};
+
+class ROTARY_API Model {
+ public:
+  enum class Source { hf_config, gguf, preset, flags };
+
+  /// A directory with a config.json, a config.json, a .gguf, or a .safetensors (the config.json beside it).
+  static Result<Model> from_path(const std::string& path, const ModelOptions& options = {});
+  /// The text of a config.json; `origin` names it in messages.
+  static Result<Model> from_config(std::string_view json, const std::string& origin = "config",
+                                   const ModelOptions& options = {});
+  /// A model the library knows by name: presets().
+  static Result<Model> from_preset(std::string_view name, const ModelOptions& options = {});
+  /// One rope for every layer, from the caller's own options.
+  static Result<Model> from_rope(const RopeOptions& rope, const ModelOptions& options = {});
+
+  Source source() const noexcept { return source_; }
+  /// The file, preset or "flags".
+  const std::string& origin() const noexcept { return origin_; }
+  /// "LlamaForCausalLM"; empty if the file does not say.
+  const std::string& architecture() const noexcept { return architecture_; }
+  /// "llama"; GGUF: general.architecture.
+  const std::string& model_type() const noexcept { return model_type_; }
+
+  std::span<const ModelRope> ropes() const noexcept { return ropes_; }
+  const ModelRope* find_rope(std::string_view name) const noexcept;
+  /// For each layer the index into ropes(), or empty where the layer has no rope.
+  std::span<const std::optional<std::size_t>> layers() const noexcept { return layers_; }
+  /// The rope of layer n. Errors: no such layer; the layer has no rope.
+  Result<Rope> rope_for_layer(std::int64_t layer) const;
+
+  std::span<const ModelValue> values() const noexcept { return values_; }
+  /// What is doubtful, in sentences.
+  std::span<const std::string> warnings() const noexcept { return warnings_; }
+
+ private:
+  friend class ModelBuilder;
+  Source source_ = Source::flags;
+  std::string origin_, architecture_, model_type_;
+  std::vector<ModelRope> ropes_;
+  std::vector<std::optional<std::size_t>> layers_;
+  std::vector<ModelValue> values_;
+  std::vector<std::string> warnings_;
+};
+
+/// A model that the library knows by name.
+struct Preset {
+  std::string_view name;         ///< "llama-3.1-8b"
+  std::string_view description;  ///< a line for people
+  std::string_view source;       ///< where the numbers come from
+  std::string_view config;       ///< its rope description, as a config.json
+};
+/// Sorted by name.
+ROTARY_API std::span<const Preset> presets() noexcept;
+
+}  // namespace rotary

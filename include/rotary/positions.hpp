@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Where each token stands, on one axis or several: logically a table [axes, batch, tokens].
+///
+///     Positions::range(0, 4096)               prefill
+///     Positions::range(p, p + 1)              one decode step; no allocation
+///     Positions::offsets(lengths, 1)          decode of a batch: row b stands at lengths[b]
+///     Positions::ids(position_ids, batch, tokens)
+///     Positions::packed(cu_seqlens)           0 1 2 3 0 1 2 …: starts again with every sequence
+///     Positions::axes({t, h, w})              M-RoPE and grids
+///
+/// A position is whole or fractional, positive or negative; units are the model's steps. Ids of 32 and 64 bits
+/// and of float and double give the same table where they hold the same numbers.
+#pragma once
+
+#include <cstdint>
+#include <rotary/export.hpp>
+#include <rotary/status.hpp>
+#include <span>
+#include <vector>
+
+namespace rotary {
+
+/// A position as fixed point: whole + fraction / 2^64, exact for every integer id and for every double whose
+/// last bit is worth at least 2^-64.
+struct Position {
+  std::int64_t whole = 0;
+  std::uint64_t fraction = 0;
+
+  friend bool operator==(const Position&, const Position&) = default;
+};
+
+/// Nearest double.
+ROTARY_API double to_double(Position position) noexcept;
+/// Error unless finite and at most 2^53 in magnitude.
+ROTARY_API Result<Position> to_position(double value);
+
+class ROTARY_API Positions {
+ public:
+  /// No tokens.
+  Positions() noexcept = default;
+
+  /// first, first + 1, …, last - 1 for one row, shared by every row of a batch. Empty if last <= first.
+  static Positions range(std::int64_t first, std::int64_t last) noexcept;
+  /// first, first + step, … (`tokens` of them): fractional ranges, interpolated grids.
+  static Result<Positions> spaced(double first, double step, std::int64_t tokens);
+
+  /// Row b holds first_of_row[b], first_of_row[b] + 1, … (`tokens` of them).
+  static Result<Positions> offsets(std::span<const std::int64_t> first_of_row, std::int64_t tokens);
+
+  /// One id a token: [tokens] for one row, shared by every row of a batch.
+  template <class T>
+  static Result<Positions> ids(std::span<const T> ids) {
+    return Positions::ids(ids, 1, 1, static_cast<std::int64_t>(ids.size()));
+  }
+  /// One id a token: [batch, tokens].
+  template <class T>
+  static Result<Positions> ids(std::span<const T> ids, std::int64_t batch, std::int64_t tokens) {
+    return Positions::ids(ids, 1, batch, tokens);
+  }
+  /// One id an axis and token: [axes, batch, tokens]. Error if the span has another size, or an id is not finite.
+  static Result<Positions> ids(std::span<const std::int32_t> ids, std::int64_t axes, std::int64_t batch,
+                               std::int64_t tokens);
+  static Result<Positions> ids(std::span<const std::int64_t> ids, std::int64_t axes, std::int64_t batch,
+                               std::int64_t tokens);
+  static Result<Positions> ids(std::span<const float> ids, std::int64_t axes, std::int64_t batch,
+                               std::int64_t tokens);
+  static Result<Positions> ids(std::span<const double> ids, std::int64_t axes, std::int64_t batch,
+                               std::int64_t tokens);
+
+  /// Sequences behind one another in one row: sequence s has the tokens cu_seqlens[s] … cu_seqlens[s+1] - 1 and
+  /// starts at starts[s], or 0 where `starts` is empty. cu_seqlens begins with 0 and never falls; a sequence may
+  /// be empty.
+  static Result<Positions> packed(std::span<const std::int32_t> cu_seqlens,
+                                  std::span<const std::int64_t> starts = {});
+  static Result<Positions> packed(std::span<const std::int64_t> cu_seqlens,
+                                  std::span<const std::int64_t> starts = {});
+
+  /// One Positions an axis, all of the same batch and tokens, each with a single axis.
+  static Result<Positions> axes(std::span<const Positions> each);
+
+  std::int64_t axes() const noexcept { return axes_; }
+  /// Rows; 1 serves every row of a batch.
+  std::int64_t batch() const noexcept { return batch_; }
+  std::int64_t tokens() const noexcept { return tokens_; }
+
+  /// The position of one token. The indices must be in range.
+  Position at(std::int64_t axis, std::int64_t row, std::int64_t token) const noexcept;
+  /// The positions of out.size() tokens of one row from `token` on. The indices must be in range.
+  void read(std::int64_t axis, std::int64_t row, std::int64_t token, std::span<Position> out) const noexcept;
+
+  friend bool operator==(const Positions& a, const Positions& b) noexcept;
+
+ private:
+  /// An affine run; `begin` counts tokens through the whole table [axes, batch, tokens].
+  struct Segment {
+    std::int64_t begin = 0;
+    Position start;
+    Position step;
+  };
+  // Either ids_ has every token, or segments do: one inline (a range needs no allocation), or several.
+  std::int64_t axes_ = 1, batch_ = 1, tokens_ = 0;
+  Segment only_;
+  std::vector<Segment> segments_;
+  std::vector<Position> ids_;
+};
+
+}  // namespace rotary

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// A Rope is everything a layer's rotation depends on besides the tokens: spectrum, pairing, rotary window,
+/// direction and angle policy. Immutable, cheap to copy, safe to share between threads.
+///
+///     auto rope = rotary::Rope::make({.spectrum = spectrum, .pairing = rotary::Pairing::half_split}).value();
+///     auto angles = rope.angles(rotary::Positions::range(0, tokens)).value();   // once a forward pass
+///     rope.rotate(angles, q, k).value();                                        // in every layer, in place
+///     rope.gradient().rotate(angles, grad_q, grad_k).value();                   // the backward pass
+///
+///     the window of a head     | 0 … rotary_offset | rotary_dim lanes that turn | … head_dim |
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <rotary/angles.hpp>
+#include <rotary/export.hpp>
+#include <rotary/rotate.hpp>
+#include <rotary/spectrum.hpp>
+#include <rotary/status.hpp>
+#include <string_view>
+
+namespace rotary {
+
+/// Which two lanes of the rotary window form pair i.
+enum class Pairing : std::uint8_t {
+  half_split,           ///< (i, i + pairs): GPT-NeoX, Hugging Face's rotate_half
+  interleaved,          ///< (2i, 2i + 1): GPT-J, Meta's complex form, the RoFormer paper
+  interleaved_to_half,  ///< reads (2i, 2i + 1), writes (i, i + pairs): DeepSeek-V3, Mistral 4
+};
+/// "half_split", "interleaved", "interleaved_to_half".
+ROTARY_API std::string_view name(Pairing pairing) noexcept;
+ROTARY_API std::optional<Pairing> pairing_from_name(std::string_view word) noexcept;
+
+/// Which way the pairs turn, and whether A multiplies or divides. The inverse of interleaved_to_half reads halves
+/// and writes interleaved lanes, and so does its gradient.
+enum class Direction : std::uint8_t {
+  forward = 0,           ///< by +angle, times A
+  gradient = 1,          ///< by -angle, times A: the transpose
+  inverse_gradient = 2,  ///< by +angle, divided by A: the gradient of `inverse`
+  inverse = 3,           ///< by -angle, divided by A: undoes `forward`
+};
+/// "forward", "gradient", "inverse_gradient", "inverse".
+ROTARY_API std::string_view name(Direction direction) noexcept;
+ROTARY_API std::optional<Direction> direction_from_name(std::string_view word) noexcept;
+/// What `second` does to a rotation that already has direction `first`: inverse of inverse is forward.
+constexpr Direction compose(Direction first, Direction second) noexcept {
+  return static_cast<Direction>(static_cast<unsigned>(first) ^ static_cast<unsigned>(second));
+}
+
+struct RopeOptions {
+  Spectrum spectrum;
+  Pairing pairing = Pairing::half_split;
+  std::int64_t head_dim = 0;       ///< lanes of a head; 0: rotary_offset + rotary_dim
+  std::int64_t rotary_offset = 0;  ///< first lane that turns
+  Direction direction = Direction::forward;
+  AnglePolicy policy = AnglePolicy::exact;
+};
+
+class ROTARY_API Rope {
+ public:
+  /// The widest rotary window, lanes.
+  static constexpr std::int64_t max_rotary_dim = 8192;
+
+  /// Errors: a window that leaves the head, a width over max_rotary_dim, policy ggml without a base,
+  /// policy table (see from_table).
+  static Result<Rope> make(const RopeOptions& options);
+
+  /// cos and sin of the caller's own. `options.spectrum` and `options.policy` are not read. The table is copied.
+  static Result<Rope> from_table(const AngleTable& table, const RopeOptions& options);
+
+  const Spectrum& spectrum() const noexcept;
+  Pairing pairing() const noexcept { return pairing_; }
+  std::int64_t head_dim() const noexcept;
+  std::int64_t rotary_dim() const noexcept { return 2 * pairs(); }
+  std::int64_t rotary_offset() const noexcept;
+  std::int64_t pairs() const noexcept;
+  Direction direction() const noexcept { return direction_; }
+  AnglePolicy policy() const noexcept;
+
+  /// One row a token. Errors: too few axes, a position outside the table (policy table).
+  Result<Angles> angles(const Positions& positions, Rows rows = Rows::held) const;
+
+  /// The same rope turned round; its angles are the same Angles. Neither allocates.
+  Rope inverse() const noexcept { return turned(Direction::inverse); }
+  Rope gradient() const noexcept { return turned(Direction::gradient); }
+
+  /// Validates shapes and chooses the kernel. q and k share batch, tokens and dtype; k may be absent.
+  /// Errors name the operand: "k: head_dim 64, expected 128".
+  Result<RotatePlan> plan(const OperandShape& q, const RotateOptions& options = {}) const;
+  Result<RotatePlan> plan(const OperandShape& q, const OperandShape& k, const RotateOptions& options = {}) const;
+
+  /// Plans and runs. Allocates nothing unless it fails.
+  Status rotate(const Angles& angles, const Operand& q, const RotateOptions& options = {}) const noexcept;
+  Status rotate(const Angles& angles, const Operand& q, const Operand& k,
+                const RotateOptions& options = {}) const noexcept;
+
+  /// Same numbers on the same lanes: equal ropes may share Angles, different ones never do.
+  friend ROTARY_API bool operator==(const Rope& a, const Rope& b) noexcept;
+
+ private:
+  explicit Rope(std::shared_ptr<const impl::RopeState> state, Pairing pairing, Direction direction) noexcept;
+  Rope turned(Direction by) const noexcept;
+
+  std::shared_ptr<const impl::RopeState> state_;
+  Pairing pairing_;
+  Direction direction_;
+};
+
+}  // namespace rotary

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The whole library in one include.
+///
+///     auto model  = rotary::Model::from_path("config.json").value();   // once: what the model says about itself
+///     auto rope   = model.rope_for_layer(0).value();                   // a Rope: spectrum + pairing, immutable
+///     auto angles = rope.angles(rotary::Positions::range(0, tokens)).value();   // once a forward pass
+///     rope.rotate(angles, q, k).value();                               // in every layer: in place, one call
+#pragma once
+
+#include <rotary/angles.hpp>
+#include <rotary/attention.hpp>
+#include <rotary/classic.hpp>
+#include <rotary/dtype.hpp>
+#include <rotary/executor.hpp>
+#include <rotary/formats/gguf.hpp>
+#include <rotary/formats/npy.hpp>
+#include <rotary/formats/safetensors.hpp>
+#include <rotary/kernels.hpp>
+#include <rotary/model.hpp>
+#include <rotary/positions.hpp>
+#include <rotary/rope.hpp>
+#include <rotary/rotate.hpp>
+#include <rotary/scaling.hpp>
+#include <rotary/spectrum.hpp>
+#include <rotary/status.hpp>
+#include <rotary/tensor.hpp>
+#include <rotary/version.hpp>

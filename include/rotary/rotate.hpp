@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// The rotation, planned once or planned on the way.
+///
+///     rope.rotate(angles, q, k);                            // in place, q and k in one call
+///     rope.rotate(angles, {q, q_out}, {k, k_out});          // out of place
+///
+///     auto plan = rope.plan(q.shape, k.shape).value();      // validates and chooses the kernel
+///     plan.run(angles, q, k);                               // noexcept, allocates nothing
+///
+///     half_split, pairs = 4      x0 x1 x2 x3 y0 y1 y2 y3    pair i is (i, i + 4)
+///     interleaved                x0 y0 x1 y1 x2 y2 x3 y3    pair i is (2i, 2i + 1)
+///
+///     (x, y) -> A (x cos - y sin, x sin + y cos), computed in f32 (f64 for f64) in the form
+///     fma(x, c, -(y s)), fma(y, c, x s), and rounded once to the element type: the same bits on every target,
+///     whatever the batch, the strides, the threads or the chunking.
+///
+/// Lanes outside the rotary window are not touched in place, and copied bit for bit out of place.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <rotary/angles.hpp>
+#include <rotary/executor.hpp>
+#include <rotary/export.hpp>
+#include <rotary/status.hpp>
+#include <rotary/tensor.hpp>
+#include <string_view>
+
+namespace rotary {
+
+/// What is read and where the result goes. From Heads alone: in place.
+struct Operand {
+  Operand() noexcept = default;
+  Operand(Heads in_place) noexcept : in(in_place), out(in_place) {}  // NOLINT: implicit
+  Operand(ConstHeads in, Heads out) noexcept : in(in), out(out) {}
+
+  ConstHeads in;
+  Heads out;
+};
+
+/// The shapes of an Operand.
+struct OperandShape {
+  OperandShape() noexcept = default;
+  OperandShape(const HeadsShape& in_place) noexcept : in(in_place), out(in_place) {}  // NOLINT: implicit
+  OperandShape(const HeadsShape& in, const HeadsShape& out) noexcept : in(in), out(out) {}
+
+  HeadsShape in, out;
+};
+
+struct RotateOptions {
+  std::string_view kernel = {};   ///< by name (kernels.hpp); empty: the first that accepts
+  Executor* executor = nullptr;   ///< empty: the caller's thread
+};
+
+namespace impl {
+struct Kernel;
+struct RopeState;
+}  // namespace impl
+
+/// A validated rotation of one pair of shapes: which kernel, and how the work is split. Immutable, small to copy,
+/// may be run by several threads at once on different data.
+class ROTARY_API RotatePlan {
+ public:
+  /// Rotates. Errors: angles of another spectrum or policy, too few tokens or rows, an output that overlaps an
+  /// input without being the same view, a null pointer. Nothing is written then.
+  Status run(const Angles& angles, const Operand& q, const Operand& k = {}) const noexcept;
+
+  /// The name of the kernel that run() calls.
+  std::string_view kernel() const noexcept;
+  const OperandShape& q() const noexcept { return q_; }
+  const OperandShape& k() const noexcept { return k_; }
+
+ private:
+  friend class Rope;
+  RotatePlan() noexcept = default;
+
+  std::shared_ptr<const impl::RopeState> rope_;
+  OperandShape q_, k_;
+  bool has_k_ = false;
+  const impl::Kernel* kernel_ = nullptr;
+  Executor* executor_ = nullptr;
+};
+
+}  // namespace rotary

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// A Spectrum says how fast each pair turns, and which position axis drives it.
+///
+///     auto plain  = rotary::Spectrum::make({.rotary_dim = 128, .base = 500000}).value();
+///     auto llama3 = rotary::Spectrum::make({.rotary_dim = 128, .base = 500000,
+///                                           .scaling = rotary::scaling::Llama3{.factor = 8}}).value();
+///     llama3.inv_freq()[63];   // 3.06892599e-07 radians a position
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <rotary/export.hpp>
+#include <rotary/scaling.hpp>
+#include <rotary/status.hpp>
+#include <span>
+#include <vector>
+
+namespace rotary {
+
+/// From what a Spectrum is computed.
+struct SpectrumOptions {
+  std::int64_t rotary_dim = 0;  ///< lanes that turn; even; 0 is a no-op rope
+  double base = 10000;          ///< rope_theta, freq_base; > 0
+  Scaling scaling = {};         ///< default: none
+  /// Which position axis drives pair i: sections[a] pairs in a row take axis a. Empty: every pair takes axis 0.
+  /// Qwen2-VL: {16, 24, 24} for (t, h, w). Other axis maps: Spectrum::with_axis.
+  std::vector<std::int64_t> axis_sections = {};
+};
+
+class ROTARY_API Spectrum {
+ public:
+  /// The named formula, in double. Errors: odd or negative rotary_dim, base not positive and finite, sections
+  /// that do not sum to the pairs, and whatever the scaling type refuses.
+  static Result<Spectrum> make(const SpectrumOptions& options);
+
+  /// Inverse frequencies of the caller's own, radians per position step, one a pair; finite, may be 0 or negative.
+  static Result<Spectrum> from_inv_freq(std::span<const double> inv_freq, double attention_factor = 1);
+
+  /// The same spectrum with a map of the caller's own: axis[i] in [0, 8) drives pair i.
+  Result<Spectrum> with_axis(std::span<const std::uint8_t> axis) const;
+
+  std::int64_t pairs() const noexcept { return static_cast<std::int64_t>(inv_freq_.size()); }
+  /// Radians per position step, one a pair, every scaling applied, in double.
+  std::span<const double> inv_freq() const noexcept { return inv_freq_; }
+  /// The same formula with each step rounded to fp32, as Transformers and vLLM compute it (angle policy fp32).
+  std::span<const float> inv_freq_fp32() const noexcept { return inv_freq_fp32_; }
+  /// The axis of each pair.
+  std::span<const std::uint8_t> axis() const noexcept { return axis_; }
+  /// Number of axes the positions must have: the largest of axis(), plus one.
+  std::int64_t axes() const noexcept;
+
+  /// A: multiplies cos and sin.
+  double attention_factor() const noexcept { return attention_factor_; }
+  /// Multiplies 1/sqrt(head_dim) on the attention side; never folded into A.
+  double softmax_factor() const noexcept { return softmax_factor_; }
+
+  /// The base, or empty for frequencies of the caller's own.
+  std::optional<double> base() const noexcept { return base_; }
+  const Scaling& scaling() const noexcept { return scaling_; }
+
+  friend bool operator==(const Spectrum&, const Spectrum&) = default;
+
+ private:
+  std::vector<double> inv_freq_;
+  std::vector<float> inv_freq_fp32_;
+  std::vector<std::uint8_t> axis_;
+  double attention_factor_ = 1;
+  double softmax_factor_ = 1;
+  std::optional<double> base_;
+  Scaling scaling_;
+};
+
+}  // namespace rotary

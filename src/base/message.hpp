@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages from pieces: message("k: head_dim ", 64, ", expected ", 128). Independent of the locale.
+#pragma once
+
+#include <charconv>
+#include <concepts>
+#include <rotary/status.hpp>
+#include <string>
+#include <string_view>
+
+namespace rotary::impl {
+
+inline void append(std::string& text, std::string_view piece) { text.append(piece); }
+inline void append(std::string& text, char piece) { text.push_back(piece); }
+inline void append(std::string& text, bool piece) { text.append(piece ? "true" : "false"); }
+
+/// Shortest form that reads back as the same number.
+template <class Number>
+  requires(std::integral<Number> || std::floating_point<Number>)
+void append(std::string& text, Number piece) {
+  char digits[64];
+  const auto end = std::to_chars(digits, digits + sizeof digits, piece).ptr;
+  text.append(digits, end);
+}
+
+template <class... Pieces>
+std::string message(const Pieces&... pieces) {
+  std::string text;
+  (append(text, pieces), ...);
+  return text;
+}
+
+template <class... Pieces>
+Status failure(StatusCode code, const Pieces&... pieces) {
+  return Status(code, message(pieces...));
+}
+template <class... Pieces>
+Status invalid(const Pieces&... pieces) {
+  return failure(StatusCode::invalid_argument, pieces...);
+}
+
+}  // namespace rotary::impl
