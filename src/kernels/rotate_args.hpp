@@ -16,6 +16,9 @@ enum class Lanes : std::uint8_t {
   adjacent  ///< 2i and 2i + 1
 };
 
+/// Half the widest rotary window, Rope::max_rotary_dim.
+inline constexpr std::int64_t max_pairs = 4096;
+
 struct RotateArgs {
   /// One tensor. Pointers are to the first lane of the window of the first token's first head; strides count
   /// elements. In place: in == out and the strides agree.
@@ -33,7 +36,7 @@ struct RotateArgs {
   Lanes in_lanes, out_lanes;
   bool conjugate;       ///< turn by -angle: the sines change sign
   std::int64_t tokens;
-  std::int64_t pairs;   ///< 1 … Rope::max_rotary_dim / 2
+  std::int64_t pairs;   ///< 1 … max_pairs
   const void* rows;     ///< cos[pairs] sin[pairs] a token; double if dtype is f64, else float
 };
 
