@@ -21,7 +21,8 @@
 
 namespace rotary {
 
-/// How cos and sin come from position and frequency. The policy is part of the Rope and printed by every tool.
+/// How cos and sin come from position and frequency. The policy is part of the Rope and printed by every
+/// tool.
 enum class AnglePolicy {
   exact,  ///< of the real product position * inv_freq; absolute error <= 3.0e-8 at any position (f64: 2e-16)
   fp32,   ///< inverse frequency, then product, each rounded to fp32, as Transformers and vLLM do
@@ -49,7 +50,8 @@ class ROTARY_API Angles {
   Rows rows() const noexcept { return rows_; }
   const Positions& positions() const noexcept { return positions_; }
 
-  /// New positions, same rope; allocates only where there are more rows than ever before. On error nothing changes.
+  /// New positions, same rope; allocates only where there are more rows than ever before. On error nothing
+  /// changes.
   Status refill(const Positions& positions);
 
   /// Copies the row of one token: cos and sin as the rotation uses them, A included. Each span takes pairs()
@@ -74,8 +76,8 @@ struct AngleTable {
   std::span<const float> cos;  ///< [rows, width]
   std::span<const float> sin;  ///< [rows, width]
   std::int64_t rows = 0;
-  /// pairs (one number a pair), or rotary_dim (one a lane, in the lane order of the rope's pairing; both lanes of
-  /// a pair must agree, or the table is refused).
+  /// pairs (one number a pair), or rotary_dim (one a lane, in the lane order of the rope's pairing; both
+  /// lanes of a pair must agree, or the table is refused).
   std::int64_t width = 0;
 };
 

@@ -6,8 +6,8 @@
 ///
 ///     rotary::attend(rope, q, k, v, out, {.causal = true}).value();
 ///
-/// The softmax streams over the keys, so the score matrix is never held. Grouped heads: q head h reads kv head
-/// h / (heads / kv_heads).
+/// The softmax streams over the keys, so the score matrix is never held. Grouped heads: q head h reads kv
+/// head h / (heads / kv_heads).
 #pragma once
 
 #include <optional>
@@ -20,14 +20,14 @@
 namespace rotary {
 
 struct AttentionOptions {
-  bool causal = false;                   ///< query token t sees key tokens up to t + (key tokens - query tokens)
+  bool causal = false;  ///< query token t sees key tokens up to t + (key tokens - query tokens)
   std::optional<Positions> q_positions;  ///< default: the last query tokens of the keys' range
   std::optional<Positions> k_positions;  ///< default: 0 … key tokens
   std::optional<double> scale;           ///< default: softmax_factor / sqrt(head_dim)
 };
 
-/// q [batch, q tokens, heads, head_dim], k and v [batch, k tokens, kv_heads, …], out like q with v's head_dim;
-/// f32 or f64, any strides; out must not overlap an input. A query that sees no key gives zeros.
+/// q [batch, q tokens, heads, head_dim], k and v [batch, k tokens, kv_heads, …], out like q with v's
+/// head_dim; f32 or f64, any strides; out must not overlap an input. A query that sees no key gives zeros.
 ROTARY_API Status attend(const Rope& rope, const ConstHeads& q, const ConstHeads& k, const ConstHeads& v,
                          const Heads& out, const AttentionOptions& options = {});
 

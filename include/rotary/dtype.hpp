@@ -13,8 +13,21 @@ namespace rotary {
 
 /// Every element type that a file may name. The rotation takes the four floats f64, f32, f16, bf16.
 enum class DType : std::uint8_t {
-  f64, f32, f16, bf16, f8_e4m3, f8_e5m2,
-  i64, i32, i16, i8, u64, u32, u16, u8, boolean,
+  f64,
+  f32,
+  f16,
+  bf16,
+  f8_e4m3,
+  f8_e5m2,
+  i64,
+  i32,
+  i16,
+  i8,
+  u64,
+  u32,
+  u16,
+  u8,
+  boolean,
 };
 
 /// "f32", "bf16", …
@@ -24,7 +37,9 @@ ROTARY_API std::optional<DType> dtype_from_name(std::string_view word) noexcept;
 /// Bytes of one element.
 ROTARY_API std::size_t size_of(DType type) noexcept;
 /// True for f64, f32, f16 and bf16.
-constexpr bool is_rotatable(DType type) noexcept { return type <= DType::bf16; }
+constexpr bool is_rotatable(DType type) noexcept {
+  return type <= DType::bf16;
+}
 
 /// IEEE half precision: 1 sign, 5 exponent, 10 fraction bits. Storage only; convert to compute.
 struct f16 {
@@ -46,12 +61,19 @@ ROTARY_API f16 to_f16(float value) noexcept;
 ROTARY_API bf16 to_bf16(float value) noexcept;
 
 /// `dtype_of<float>` is DType::f32, and so on for every C++ type that has one.
-template <class T> inline constexpr DType dtype_of = T::no_rotary_dtype;
-template <> inline constexpr DType dtype_of<double> = DType::f64;
-template <> inline constexpr DType dtype_of<float> = DType::f32;
-template <> inline constexpr DType dtype_of<f16> = DType::f16;
-template <> inline constexpr DType dtype_of<bf16> = DType::bf16;
-template <> inline constexpr DType dtype_of<std::int64_t> = DType::i64;
-template <> inline constexpr DType dtype_of<std::int32_t> = DType::i32;
+template <class T>
+inline constexpr DType dtype_of = T::no_rotary_dtype;
+template <>
+inline constexpr DType dtype_of<double> = DType::f64;
+template <>
+inline constexpr DType dtype_of<float> = DType::f32;
+template <>
+inline constexpr DType dtype_of<f16> = DType::f16;
+template <>
+inline constexpr DType dtype_of<bf16> = DType::bf16;
+template <>
+inline constexpr DType dtype_of<std::int64_t> = DType::i64;
+template <>
+inline constexpr DType dtype_of<std::int32_t> = DType::i32;
 
 }  // namespace rotary

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Threads are the caller's. An Executor lends them to one call; without one everything runs in the caller's thread.
+/// Threads are the caller's. An Executor lends them to one call; without one everything runs in the caller's
+/// thread.
 ///
 ///     struct Mine : rotary::Executor { … };                          // a few lines over your own pool
 ///     rope.rotate(angles, q, k, {.executor = &mine});

@@ -35,7 +35,7 @@ struct ModelValue {
   std::size_t rope = 0;  ///< index into ropes()
   std::string key;       ///< the library's word: "base", "rotary_dim", "pairing", "factor", …
   ModelNumberOrText value;
-  std::string from;      ///< a key of the file ("rope_parameters.rope_theta"), "default of gemma3", "derived: …"
+  std::string from;  ///< a key of the file ("rope_parameters.rope_theta"), "default of gemma3", "derived: …"
   bool assumed = false;  ///< nobody stated it: neither the file nor the architecture
 };
 
@@ -43,7 +43,7 @@ struct ModelOptions {
   std::optional<std::int64_t> length;  ///< tokens, for length-dependent types
   std::optional<Pairing> pairing;      ///< overrides the table by architecture
   AnglePolicy policy = AnglePolicy::exact;
-  bool strict = false;                 ///< warnings are errors
+  bool strict = false;  ///< warnings are errors
 };
 
 class ROTARY_API Model {

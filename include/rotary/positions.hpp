@@ -9,8 +9,8 @@
 ///     Positions::packed(cu_seqlens)           0 1 2 3 0 1 2 …: starts again with every sequence
 ///     Positions::axes({t, h, w})              M-RoPE and grids
 ///
-/// A position is whole or fractional, positive or negative; units are the model's steps. Ids of 32 and 64 bits
-/// and of float and double give the same table where they hold the same numbers.
+/// A position is whole or fractional, positive or negative; units are the model's steps. Ids of 32 and 64
+/// bits and of float and double give the same table where they hold the same numbers.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,8 @@ class ROTARY_API Positions {
   static Result<Positions> ids(std::span<const T> ids, std::int64_t batch, std::int64_t tokens) {
     return Positions::ids(ids, 1, batch, tokens);
   }
-  /// One id an axis and token: [axes, batch, tokens]. Error if the span has another size, or an id is not finite.
+  /// One id an axis and token: [axes, batch, tokens]. Error if the span has another size, or an id is not
+  /// finite.
   static Result<Positions> ids(std::span<const std::int32_t> ids, std::int64_t axes, std::int64_t batch,
                                std::int64_t tokens);
   static Result<Positions> ids(std::span<const std::int64_t> ids, std::int64_t axes, std::int64_t batch,
@@ -68,9 +69,9 @@ class ROTARY_API Positions {
   static Result<Positions> ids(std::span<const double> ids, std::int64_t axes, std::int64_t batch,
                                std::int64_t tokens);
 
-  /// Sequences behind one another in one row: sequence s has the tokens cu_seqlens[s] … cu_seqlens[s+1] - 1 and
-  /// starts at starts[s], or 0 where `starts` is empty. cu_seqlens begins with 0 and never falls; a sequence may
-  /// be empty.
+  /// Sequences behind one another in one row: sequence s has the tokens cu_seqlens[s] … cu_seqlens[s+1] - 1
+  /// and starts at starts[s], or 0 where `starts` is empty. cu_seqlens begins with 0 and never falls; a
+  /// sequence may be empty.
   static Result<Positions> packed(std::span<const std::int32_t> cu_seqlens,
                                   std::span<const std::int64_t> starts = {});
   static Result<Positions> packed(std::span<const std::int64_t> cu_seqlens,

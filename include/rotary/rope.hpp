@@ -3,10 +3,10 @@
 /// A Rope is everything a layer's rotation depends on besides the tokens: spectrum, pairing, rotary window,
 /// direction and angle policy. Immutable, cheap to copy, safe to share between threads.
 ///
-///     auto rope = rotary::Rope::make({.spectrum = spectrum, .pairing = rotary::Pairing::half_split}).value();
-///     auto angles = rope.angles(rotary::Positions::range(0, tokens)).value();   // once a forward pass
-///     rope.rotate(angles, q, k).value();                                        // in every layer, in place
-///     rope.gradient().rotate(angles, grad_q, grad_k).value();                   // the backward pass
+///     auto rope = rotary::Rope::make({.spectrum = spectrum, .pairing =
+///     rotary::Pairing::half_split}).value(); auto angles = rope.angles(rotary::Positions::range(0,
+///     tokens)).value();   // once a forward pass rope.rotate(angles, q, k).value(); // in every layer, in
+///     place rope.gradient().rotate(angles, grad_q, grad_k).value();                   // the backward pass
 ///
 ///     the window of a head     | 0 … rotary_offset | rotary_dim lanes that turn | … head_dim |
 #pragma once
@@ -33,8 +33,8 @@ enum class Pairing : std::uint8_t {
 ROTARY_API std::string_view name(Pairing pairing) noexcept;
 ROTARY_API std::optional<Pairing> pairing_from_name(std::string_view word) noexcept;
 
-/// Which way the pairs turn, and whether A multiplies or divides. The inverse of interleaved_to_half reads halves
-/// and writes interleaved lanes, and so does its gradient.
+/// Which way the pairs turn, and whether A multiplies or divides. The inverse of interleaved_to_half reads
+/// halves and writes interleaved lanes, and so does its gradient.
 enum class Direction : std::uint8_t {
   forward = 0,           ///< by +angle, times A
   gradient = 1,          ///< by -angle, times A: the transpose
@@ -67,7 +67,8 @@ class ROTARY_API Rope {
   /// policy table (see from_table).
   static Result<Rope> make(const RopeOptions& options);
 
-  /// cos and sin of the caller's own. `options.spectrum` and `options.policy` are not read. The table is copied.
+  /// cos and sin of the caller's own. `options.spectrum` and `options.policy` are not read. The table is
+  /// copied.
   static Result<Rope> from_table(const AngleTable& table, const RopeOptions& options);
 
   const Spectrum& spectrum() const noexcept;
@@ -89,7 +90,8 @@ class ROTARY_API Rope {
   /// Validates shapes and chooses the kernel. q and k share batch, tokens and dtype; k may be absent.
   /// Errors name the operand: "k: head_dim 64, expected 128".
   Result<RotatePlan> plan(const OperandShape& q, const RotateOptions& options = {}) const;
-  Result<RotatePlan> plan(const OperandShape& q, const OperandShape& k, const RotateOptions& options = {}) const;
+  Result<RotatePlan> plan(const OperandShape& q, const OperandShape& k,
+                          const RotateOptions& options = {}) const;
 
   /// Plans and runs. Allocates nothing unless it fails.
   Status rotate(const Angles& angles, const Operand& q, const RotateOptions& options = {}) const noexcept;
@@ -100,8 +102,11 @@ class ROTARY_API Rope {
   friend ROTARY_API bool operator==(const Rope& a, const Rope& b) noexcept;
 
  private:
-  explicit Rope(std::shared_ptr<const impl::RopeState> state, Pairing pairing, Direction direction) noexcept;
+  Rope(std::shared_ptr<const impl::RopeState> state, Pairing pairing, Direction direction) noexcept;
+  static Result<Rope> assemble(std::shared_ptr<const impl::AngleSource> source, const RopeOptions& options);
   Rope turned(Direction by) const noexcept;
+  Status prepare(RotatePlan& plan, const OperandShape& q, const OperandShape* k,
+                 const RotateOptions& options) const;
 
   std::shared_ptr<const impl::RopeState> state_;
   Pairing pairing_;

@@ -12,8 +12,8 @@
 ///     interleaved                x0 y0 x1 y1 x2 y2 x3 y3    pair i is (2i, 2i + 1)
 ///
 ///     (x, y) -> A (x cos - y sin, x sin + y cos), computed in f32 (f64 for f64) in the form
-///     fma(x, c, -(y s)), fma(y, c, x s), and rounded once to the element type: the same bits on every target,
-///     whatever the batch, the strides, the threads or the chunking.
+///     fma(x, c, -(y s)), fma(y, c, x s), and rounded once to the element type: the same bits on every
+///     target, whatever the batch, the strides, the threads or the chunking.
 ///
 /// Lanes outside the rotary window are not touched in place, and copied bit for bit out of place.
 #pragma once
@@ -49,8 +49,8 @@ struct OperandShape {
 };
 
 struct RotateOptions {
-  std::string_view kernel = {};   ///< by name (kernels.hpp); empty: the first that accepts
-  Executor* executor = nullptr;   ///< empty: the caller's thread
+  std::string_view kernel = {};  ///< by name (kernels.hpp); empty: the first that accepts
+  Executor* executor = nullptr;  ///< empty: the caller's thread
 };
 
 namespace impl {
@@ -58,12 +58,12 @@ struct Kernel;
 struct RopeState;
 }  // namespace impl
 
-/// A validated rotation of one pair of shapes: which kernel, and how the work is split. Immutable, small to copy,
-/// may be run by several threads at once on different data.
+/// A validated rotation of one pair of shapes: which kernel, and how the work is split. Immutable, small to
+/// copy, may be run by several threads at once on different data.
 class ROTARY_API RotatePlan {
  public:
-  /// Rotates. Errors: angles of another spectrum or policy, too few tokens or rows, an output that overlaps an
-  /// input without being the same view, a null pointer. Nothing is written then.
+  /// Rotates. Errors: angles of another spectrum or policy, too few tokens or rows, an output that overlaps
+  /// an input without being the same view, a null pointer. Nothing is written then.
   Status run(const Angles& angles, const Operand& q, const Operand& k = {}) const noexcept;
 
   /// The name of the kernel that run() calls.
@@ -78,6 +78,8 @@ class ROTARY_API RotatePlan {
   std::shared_ptr<const impl::RopeState> rope_;
   OperandShape q_, k_;
   bool has_k_ = false;
+  bool in_adjacent_ = false, out_adjacent_ = false;  // which lanes form a pair where it is read and written
+  bool conjugate_ = false, divide_ = false;          // the direction: turn back; divide by A
   const impl::Kernel* kernel_ = nullptr;
   Executor* executor_ = nullptr;
 };

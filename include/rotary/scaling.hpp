@@ -17,7 +17,8 @@ namespace rotary::scaling {
 /// W_i = w_i, A = 1.
 struct None {
   static constexpr std::string_view name = "default";
-  template <class Self, class Visit> static void fields(Self&&, Visit&&) {}
+  template <class Self, class Visit>
+  static void fields(Self&&, Visit&&) {}
   friend bool operator==(const None&, const None&) = default;
 };
 
@@ -26,7 +27,8 @@ struct Linear {
   static constexpr std::string_view name = "linear";
   double factor = 1;  ///< 4 means four times the length; llama.cpp's freq_scale is 1/4
 
-  template <class Self, class Visit> static void fields(Self&& self, Visit&& visit) {
+  template <class Self, class Visit>
+  static void fields(Self&& self, Visit&& visit) {
     visit("factor", self.factor);
   }
   friend bool operator==(const Linear&, const Linear&) = default;
@@ -42,7 +44,8 @@ struct Llama3 {
   double high_freq_factor = 4;
   double original_max_position_embeddings = 8192;  ///< L, tokens
 
-  template <class Self, class Visit> static void fields(Self&& self, Visit&& visit) {
+  template <class Self, class Visit>
+  static void fields(Self&& self, Visit&& visit) {
     visit("factor", self.factor);
     visit("low_freq_factor", self.low_freq_factor);
     visit("high_freq_factor", self.high_freq_factor);
@@ -54,10 +57,10 @@ struct Llama3 {
 /// YaRN: pairs that turn more than beta_fast times within L are kept, those under beta_slow are divided by
 /// factor, a ramp over the pair index lies between. Source: Peng et al. 2023, arXiv:2309.00071.
 ///
-/// A, by Transformers' rule: attention_factor if given; else g(mscale)/g(mscale_all_dim) if both are given and
-/// not 0; else g(1); where g(m) = 0.1 m ln(factor) + 1 for factor > 1, else 1.
-/// softmax_factor is g(mscale_all_dim)^2, which DeepSeek's attention multiplies into 1/sqrt(head_dim); it is
-/// reported beside A and never folded into it.
+/// A, by Transformers' rule: attention_factor if given; else g(mscale)/g(mscale_all_dim) if both are given
+/// and not 0; else g(1); where g(m) = 0.1 m ln(factor) + 1 for factor > 1, else 1. softmax_factor is
+/// g(mscale_all_dim)^2, which DeepSeek's attention multiplies into 1/sqrt(head_dim); it is reported beside A
+/// and never folded into it.
 struct Yarn {
   static constexpr std::string_view name = "yarn";
   double factor = 1;
@@ -69,7 +72,8 @@ struct Yarn {
   std::optional<double> mscale;
   std::optional<double> mscale_all_dim;
 
-  template <class Self, class Visit> static void fields(Self&& self, Visit&& visit) {
+  template <class Self, class Visit>
+  static void fields(Self&& self, Visit&& visit) {
     visit("factor", self.factor);
     visit("original_max_position_embeddings", self.original_max_position_embeddings);
     visit("beta_fast", self.beta_fast);

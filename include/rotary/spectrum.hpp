@@ -23,8 +23,8 @@ struct SpectrumOptions {
   std::int64_t rotary_dim = 0;  ///< lanes that turn; even; 0 is a no-op rope
   double base = 10000;          ///< rope_theta, freq_base; > 0
   Scaling scaling = {};         ///< default: none
-  /// Which position axis drives pair i: sections[a] pairs in a row take axis a. Empty: every pair takes axis 0.
-  /// Qwen2-VL: {16, 24, 24} for (t, h, w). Other axis maps: Spectrum::with_axis.
+  /// Which position axis drives pair i: sections[a] pairs in a row take axis a. Empty: every pair takes axis
+  /// 0. Qwen2-VL: {16, 24, 24} for (t, h, w). Other axis maps: Spectrum::with_axis.
   std::vector<std::int64_t> axis_sections = {};
 };
 
@@ -34,7 +34,8 @@ class ROTARY_API Spectrum {
   /// that do not sum to the pairs, and whatever the scaling type refuses.
   static Result<Spectrum> make(const SpectrumOptions& options);
 
-  /// Inverse frequencies of the caller's own, radians per position step, one a pair; finite, may be 0 or negative.
+  /// Inverse frequencies of the caller's own, radians per position step, one a pair; finite, may be 0 or
+  /// negative.
   static Result<Spectrum> from_inv_freq(std::span<const double> inv_freq, double attention_factor = 1);
 
   /// The same spectrum with a map of the caller's own: axis[i] in [0, 8) drives pair i.
@@ -43,7 +44,8 @@ class ROTARY_API Spectrum {
   std::int64_t pairs() const noexcept { return static_cast<std::int64_t>(inv_freq_.size()); }
   /// Radians per position step, one a pair, every scaling applied, in double.
   std::span<const double> inv_freq() const noexcept { return inv_freq_; }
-  /// The same formula with each step rounded to fp32, as Transformers and vLLM compute it (angle policy fp32).
+  /// The same formula with each step rounded to fp32, as Transformers and vLLM compute it (angle policy
+  /// fp32).
   std::span<const float> inv_freq_fp32() const noexcept { return inv_freq_fp32_; }
   /// The axis of each pair.
   std::span<const std::uint8_t> axis() const noexcept { return axis_; }

@@ -67,8 +67,9 @@ inline void Status::value() const {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : content_(std::in_place_index<1>, std::move(value)) {}           // NOLINT: implicit
-  Result(Status failure) noexcept : content_(std::in_place_index<0>, std::move(failure)) {}  // NOLINT: implicit
+  Result(T value) : content_(std::in_place_index<1>, std::move(value)) {}  // NOLINT: implicit
+  Result(Status failure) noexcept
+      : content_(std::in_place_index<0>, std::move(failure)) {}  // NOLINT: implicit
 
   bool ok() const noexcept { return content_.index() == 1; }
   explicit operator bool() const noexcept { return ok(); }

@@ -82,23 +82,28 @@ struct HeadsOf<const T> {
 
 /// Contiguous [batch, tokens, heads, head_dim]; a const pointer gives ConstHeads.
 template <class T>
-auto bthd(T* data, std::int64_t batch, std::int64_t tokens, std::int64_t heads, std::int64_t head_dim) noexcept {
+auto bthd(T* data, std::int64_t batch, std::int64_t tokens, std::int64_t heads,
+          std::int64_t head_dim) noexcept {
   return typename detail::HeadsOf<T>::Type{
-      data, HeadsShape::contiguous(Layout::bthd, dtype_of<std::remove_const_t<T>>, batch, tokens, heads, head_dim)};
+      data,
+      HeadsShape::contiguous(Layout::bthd, dtype_of<std::remove_const_t<T>>, batch, tokens, heads, head_dim)};
 }
 
 /// Contiguous [batch, heads, tokens, head_dim], as Transformers holds q and k.
 template <class T>
-auto bhtd(T* data, std::int64_t batch, std::int64_t heads, std::int64_t tokens, std::int64_t head_dim) noexcept {
+auto bhtd(T* data, std::int64_t batch, std::int64_t heads, std::int64_t tokens,
+          std::int64_t head_dim) noexcept {
   return typename detail::HeadsOf<T>::Type{
-      data, HeadsShape::contiguous(Layout::bhtd, dtype_of<std::remove_const_t<T>>, batch, tokens, heads, head_dim)};
+      data,
+      HeadsShape::contiguous(Layout::bhtd, dtype_of<std::remove_const_t<T>>, batch, tokens, heads, head_dim)};
 }
 
 /// Contiguous [tokens, heads, head_dim]: packed sequences, one after the other.
 template <class T>
 auto thd(T* data, std::int64_t tokens, std::int64_t heads, std::int64_t head_dim) noexcept {
   return typename detail::HeadsOf<T>::Type{
-      data, HeadsShape::contiguous(Layout::thd, dtype_of<std::remove_const_t<T>>, 1, tokens, heads, head_dim)};
+      data,
+      HeadsShape::contiguous(Layout::thd, dtype_of<std::remove_const_t<T>>, 1, tokens, heads, head_dim)};
 }
 
 }  // namespace rotary

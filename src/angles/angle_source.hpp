@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What turns positions into rows of cos and sin: one class a policy. Immutable and shared by a Rope and its Angles.
+// What turns positions into rows of cos and sin: one class a policy. Immutable and shared by a Rope and its
+// Angles.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +20,12 @@ class AngleSource {
   /// Error unless every row that these positions ask for exists: enough axes; table rows in range.
   virtual Status check(const Positions& positions) const = 0;
 
-  /// Writes the rows of `count` tokens of one batch row from `token` on; a row is pairs() cosines, then pairs()
-  /// sines, A included. The positions have passed check(). Allocates nothing.
-  virtual void fill(const Positions& positions, std::int64_t batch_row, std::int64_t token, std::int64_t count,
-                    float* rows) const noexcept = 0;
-  virtual void fill(const Positions& positions, std::int64_t batch_row, std::int64_t token, std::int64_t count,
-                    double* rows) const noexcept = 0;
+  /// Writes the rows of `count` tokens of one batch row from `token` on; a row is pairs() cosines, then
+  /// pairs() sines, A included. The positions have passed check(). Allocates nothing.
+  virtual void fill(const Positions& positions, std::int64_t batch_row, std::int64_t token,
+                    std::int64_t count, float* rows) const noexcept = 0;
+  virtual void fill(const Positions& positions, std::int64_t batch_row, std::int64_t token,
+                    std::int64_t count, double* rows) const noexcept = 0;
 
   AnglePolicy policy() const noexcept { return policy_; }
   std::int64_t pairs() const noexcept { return spectrum_.pairs(); }
@@ -44,7 +45,8 @@ class AngleSource {
 
 /// For the policies exact, fp32 and ggml. Error: ggml without a base; table.
 Result<std::shared_ptr<const AngleSource>> make_angle_source(AnglePolicy policy, const Spectrum& spectrum);
-/// A copy of the caller's table, folded to one number a pair. `pairing` is the lane order of a full-width table.
+/// A copy of the caller's table, folded to one number a pair. `pairing` is the lane order of a full-width
+/// table.
 Result<std::shared_ptr<const AngleSource>> make_table_source(const AngleTable& table, Pairing pairing);
 
 }  // namespace rotary::impl

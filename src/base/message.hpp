@@ -10,14 +10,19 @@
 
 namespace rotary::impl {
 
-inline void append(std::string& text, std::string_view piece) { text.append(piece); }
-inline void append(std::string& text, char piece) { text.push_back(piece); }
-inline void append(std::string& text, bool piece) { text.append(piece ? "true" : "false"); }
+inline void append(std::string& text, std::string_view piece) {
+  text.append(piece);
+}
+inline void append(std::string& text, char piece) {
+  text.push_back(piece);
+}
+inline void append(std::string& text, bool piece) {
+  text.append(piece ? "true" : "false");
+}
 
 /// Shortest form that reads back as the same number.
 template <class Number>
-  requires(std::integral<Number> || std::floating_point<Number>)
-void append(std::string& text, Number piece) {
+requires(std::integral<Number> || std::floating_point<Number>) void append(std::string& text, Number piece) {
   char digits[64];
   const auto end = std::to_chars(digits, digits + sizeof digits, piece).ptr;
   text.append(digits, end);

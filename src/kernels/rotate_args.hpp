@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one plain struct that every rotation kernel takes: some tokens of one batch row, their rows of cos and sin,
-// and the heads of q (and k) that turn by them. A kernel knows no policies, positions or layouts, and trusts what
-// it is given: the plan has validated it.
+// The one plain struct that every rotation kernel takes: some tokens of one batch row, their rows of cos and
+// sin, and the heads of q (and k) that turn by them. A kernel knows no policies, positions or layouts, and
+// trusts what it is given: the plan has validated it.
 #pragma once
 
 #include <cstddef>
@@ -34,10 +34,10 @@ struct RotateArgs {
 
   DType dtype;
   Lanes in_lanes, out_lanes;
-  bool conjugate;       ///< turn by -angle: the sines change sign
+  bool conjugate;  ///< turn by -angle: the sines change sign
   std::int64_t tokens;
-  std::int64_t pairs;   ///< 1 … max_pairs
-  const void* rows;     ///< cos[pairs] sin[pairs] a token; double if dtype is f64, else float
+  std::int64_t pairs;  ///< 1 … max_pairs
+  const void* rows;    ///< cos[pairs] sin[pairs] a token; double if dtype is f64, else float
 };
 
 using RotateFunction = void (*)(const RotateArgs&) noexcept;

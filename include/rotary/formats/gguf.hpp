@@ -23,9 +23,9 @@ namespace rotary::formats {
 
 /// A metadata array: only its element type and length are kept for text; numbers are kept.
 struct GgufArray {
-  std::uint32_t element_type = 0;     ///< GGUF's code: 0 u8 … 6 f32, 7 bool, 8 string, 10 u64, 11 i64, 12 f64
+  std::uint32_t element_type = 0;  ///< GGUF's code: 0 u8 … 6 f32, 7 bool, 8 string, 10 u64, 11 i64, 12 f64
   std::uint64_t length = 0;
-  std::vector<double> numbers;        ///< empty for strings and nested arrays
+  std::vector<double> numbers;  ///< empty for strings and nested arrays
 };
 
 using GgufValue = std::variant<std::uint64_t, std::int64_t, double, bool, std::string, GgufArray>;
@@ -37,17 +37,17 @@ struct GgufKey {
 
 struct GgufTensor {
   std::string name;
-  std::uint32_t type = 0;             ///< ggml's code: 0 f32, 1 f16, 30 bf16, others quantised
-  std::vector<std::int64_t> shape;    ///< slowest axis first (the file stores the fastest first)
-  std::uint64_t offset = 0;           ///< bytes from the beginning of the file
-  std::span<const std::byte> bytes;   ///< for f64, f32, f16, bf16 and integer types; empty for quantised ones
+  std::uint32_t type = 0;            ///< ggml's code: 0 f32, 1 f16, 30 bf16, others quantised
+  std::vector<std::int64_t> shape;   ///< slowest axis first (the file stores the fastest first)
+  std::uint64_t offset = 0;          ///< bytes from the beginning of the file
+  std::span<const std::byte> bytes;  ///< for f64, f32, f16, bf16 and integer types; empty for quantised ones
 };
 
 class ROTARY_API Gguf {
  public:
-  /// Versions 2 and 3, little- and big-endian (numbers are converted, tensor bytes are not). Errors: unreadable,
-  /// wrong magic or version, counts and lengths larger than the file, duplicate keys or tensors, unknown types,
-  /// a tensor that leaves the file.
+  /// Versions 2 and 3, little- and big-endian (numbers are converted, tensor bytes are not). Errors:
+  /// unreadable, wrong magic or version, counts and lengths larger than the file, duplicate keys or tensors,
+  /// unknown types, a tensor that leaves the file.
   static Result<Gguf> open(const std::string& path);
   static Result<Gguf> from_bytes(std::span<const std::byte> bytes, const std::string& origin);
 

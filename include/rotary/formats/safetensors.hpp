@@ -24,8 +24,8 @@ using Metadata = std::vector<std::pair<std::string, std::string>>;
 class ROTARY_API Safetensors {
  public:
   /// Maps the file. Errors, all naming the file: unreadable; header longer than 100,000,000 bytes or than the
-  /// file, not a JSON object, duplicate names, unknown dtype, offsets that overflow, overlap, leave holes or do
-  /// not match shape and dtype, metadata that is not text.
+  /// file, not a JSON object, duplicate names, unknown dtype, offsets that overflow, overlap, leave holes or
+  /// do not match shape and dtype, metadata that is not text.
   static Result<Safetensors> open(const std::string& path);
   /// The same over bytes that outlive the result; `origin` names them in messages.
   static Result<Safetensors> from_bytes(std::span<const std::byte> bytes, const std::string& origin);
