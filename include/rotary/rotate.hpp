@@ -33,7 +33,7 @@ namespace rotary {
 struct Operand {
   Operand() noexcept = default;
   Operand(Heads in_place) noexcept : in(in_place), out(in_place) {}  // NOLINT: implicit
-  Operand(ConstHeads in, Heads out) noexcept : in(in), out(out) {}
+  Operand(ConstHeads from, Heads to) noexcept : in(from), out(to) {}
 
   ConstHeads in;
   Heads out;
@@ -43,7 +43,7 @@ struct Operand {
 struct OperandShape {
   OperandShape() noexcept = default;
   OperandShape(const HeadsShape& in_place) noexcept : in(in_place), out(in_place) {}  // NOLINT: implicit
-  OperandShape(const HeadsShape& in, const HeadsShape& out) noexcept : in(in), out(out) {}
+  OperandShape(const HeadsShape& from, const HeadsShape& to) noexcept : in(from), out(to) {}
 
   HeadsShape in, out;
 };

@@ -16,7 +16,9 @@ inline void append(std::string& text, std::string_view piece) {
 inline void append(std::string& text, char piece) {
   text.push_back(piece);
 }
-inline void append(std::string& text, bool piece) {
+/// Only for bool itself: a char pointer would convert to it.
+template <std::same_as<bool> Bool>
+void append(std::string& text, Bool piece) {
   text.append(piece ? "true" : "false");
 }
 
