@@ -72,8 +72,10 @@ bool overlap_from(const ByteView& a, int ia, const ByteView& b, int ib, std::int
 bool overlaps_itself(const HeadsShape& shape) noexcept {
   const ByteView view(nullptr, shape);
   if (view.empty) return false;
-  for (int axis = 0; axis < view.axes; ++axis) {
-    if (view.stride[axis] < view.span(axis + 1)) return true;
+  std::uint64_t inner = view.element;
+  for (int axis = view.axes; axis-- > 0;) {
+    if (view.stride[axis] < inner) return true;
+    inner += (view.extent[axis] - 1) * view.stride[axis];
   }
   return false;
 }
