@@ -61,7 +61,7 @@ struct RopeOptions {
 class ROTARY_API Rope {
  public:
   /// The widest rotary window, lanes.
-  static constexpr std::int64_t max_rotary_dim = 8192;
+  static constexpr std::int64_t max_rotary_dim = Spectrum::max_rotary_dim;
 
   /// Errors: a window that leaves the head, a width over max_rotary_dim, policy ggml without a base,
   /// policy table (see from_table).

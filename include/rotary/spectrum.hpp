@@ -30,15 +30,20 @@ struct SpectrumOptions {
 
 class ROTARY_API Spectrum {
  public:
-  /// The named formula, in double. Errors: odd or negative rotary_dim, base not positive and finite, sections
-  /// that do not sum to the pairs, and whatever the scaling type refuses.
+  /// The widest rotary window, lanes.
+  static constexpr std::int64_t max_rotary_dim = 8192;
+  /// The most axes that positions may have.
+  static constexpr std::int64_t max_axes = 8;
+
+  /// The named formula, in double. Errors: odd, negative or too large rotary_dim, base not positive and
+  /// finite, sections that do not sum to the pairs, and whatever the scaling type refuses.
   static Result<Spectrum> make(const SpectrumOptions& options);
 
-  /// Inverse frequencies of the caller's own, radians per position step, one a pair; finite, may be 0 or
-  /// negative.
+  /// Inverse frequencies of the caller's own, radians per position step, one a pair; finite in fp32, may be 0
+  /// or negative. Errors: a number that is not, too many pairs, attention_factor not positive and finite.
   static Result<Spectrum> from_inv_freq(std::span<const double> inv_freq, double attention_factor = 1);
 
-  /// The same spectrum with a map of the caller's own: axis[i] in [0, 8) drives pair i.
+  /// The same spectrum with a map of the caller's own: axis[i] in [0, max_axes) drives pair i.
   Result<Spectrum> with_axis(std::span<const std::uint8_t> axis) const;
 
   std::int64_t pairs() const noexcept { return static_cast<std::int64_t>(inv_freq_.size()); }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a scaling type owes a Spectrum: one overload of frequencies() each, in a file of its own.
+//
+// A rule is written once, over the real type, and evaluated twice: in double, and in float with every step
+// rounded as Transformers rounds it. It takes base^(2i/rotary_dim), as published code does, rather than its
+// reciprocal.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <rotary/scaling.hpp>
+#include <rotary/status.hpp>
+#include <string_view>
+#include <vector>
+
+#include "base/message.hpp"
+
+namespace rotary::impl {
+
+struct Frequencies {
+  std::vector<double> inv_freq;
+  std::vector<float> inv_freq_fp32;
+  double attention_factor = 1;
+  double softmax_factor = 1;
+};
+
+// The registry: rotary_dim is even and in range, base positive and finite.
+Result<Frequencies> frequencies(const scaling::None&, std::int64_t rotary_dim, double base);
+Result<Frequencies> frequencies(const scaling::Linear&, std::int64_t rotary_dim, double base);
+Result<Frequencies> frequencies(const scaling::Llama3&, std::int64_t rotary_dim, double base);
+Result<Frequencies> frequencies(const scaling::Yarn&, std::int64_t rotary_dim, double base);
+
+/// base^(2i/rotary_dim), exponent and power each rounded to Real.
+template <class Real>
+Real power(double base, std::int64_t pair, std::int64_t rotary_dim) {
+  const Real exponent = static_cast<Real>(2 * pair) / static_cast<Real>(rotary_dim);
+  return static_cast<Real>(
+      std::pow(static_cast<double>(static_cast<Real>(base)), static_cast<double>(exponent)));
+}
+
+/// Rule: template <class Real> Real operator()(Real power, std::int64_t pair), the inverse frequency of the
+/// pair.
+template <class Rule>
+Frequencies evaluate(std::int64_t rotary_dim, double base, const Rule& rule) {
+  Frequencies result;
+  const std::int64_t pairs = rotary_dim / 2;
+  result.inv_freq.reserve(static_cast<std::size_t>(pairs));
+  result.inv_freq_fp32.reserve(static_cast<std::size_t>(pairs));
+  for (std::int64_t pair = 0; pair < pairs; ++pair) {
+    result.inv_freq.push_back(rule(power<double>(base, pair, rotary_dim), pair));
+    result.inv_freq_fp32.push_back(rule(power<float>(base, pair, rotary_dim), pair));
+  }
+  return result;
+}
+
+inline bool is_positive(double value) {
+  return std::isfinite(value) && value > 0;
+}
+
+inline Status check_positive(std::string_view type, std::string_view key, double value) {
+  if (is_positive(value)) return {};
+  return invalid(type, ": ", key, " ", value, ": must be positive and finite");
+}
+
+inline Status check_factor(std::string_view type, double factor) {
+  if (std::isfinite(factor) && factor >= 1) return {};
+  return invalid(type, ": factor ", factor,
+                 ": must be finite and at least 1 (4 means four times the length)");
+}
+
+}  // namespace rotary::impl

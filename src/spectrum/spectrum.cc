@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <rotary/spectrum.hpp>
+
+#include "spectrum/scaling_rules.hpp"
+
+namespace rotary {
+namespace {
+
+using impl::invalid;
+
+Status check_window(std::int64_t rotary_dim) {
+  if (rotary_dim >= 0 && rotary_dim <= Spectrum::max_rotary_dim && rotary_dim % 2 == 0) return {};
+  return invalid("rotary_dim ", rotary_dim, ": must be even, from 0 to ", Spectrum::max_rotary_dim);
+}
+
+Status check_finite(const impl::Frequencies& f) {
+  for (std::size_t i = 0; i < f.inv_freq.size(); ++i) {
+    if (!std::isfinite(f.inv_freq[i]) || !std::isfinite(f.inv_freq_fp32[i])) {
+      return invalid("inv_freq of pair ", i, ": ", f.inv_freq[i], ": must be finite in fp32");
+    }
+  }
+  return {};
+}
+
+Result<std::vector<std::uint8_t>> axes_of_sections(const std::vector<std::int64_t>& sections,
+                                                   std::int64_t pairs) {
+  std::vector<std::uint8_t> axis(static_cast<std::size_t>(pairs), 0);
+  if (sections.empty()) return axis;
+  if (sections.size() > static_cast<std::size_t>(Spectrum::max_axes)) {
+    return invalid("axis_sections: ", sections.size(), " sections, at most ", Spectrum::max_axes);
+  }
+  std::int64_t begin = 0;
+  for (std::size_t a = 0; a < sections.size(); ++a) {
+    if (sections[a] < 0) return invalid("axis_sections[", a, "] ", sections[a], ": must not be negative");
+    if (sections[a] > pairs - begin) {
+      return invalid("axis_sections: sum over ", pairs, " at section ", a, ", must be the number of pairs, ",
+                     pairs);
+    }
+    std::fill_n(axis.begin() + begin, sections[a], static_cast<std::uint8_t>(a));
+    begin += sections[a];
+  }
+  if (begin != pairs) return invalid("axis_sections: sum ", begin, ", must be the number of pairs, ", pairs);
+  return axis;
+}
+
+}  // namespace
+
+Result<Spectrum> Spectrum::make(const SpectrumOptions& options) {
+  if (Status status = check_window(options.rotary_dim); !status.ok()) return status;
+  if (!impl::is_positive(options.base)) {
+    return invalid("base ", options.base, ": must be positive and finite");
+  }
+  auto axis = axes_of_sections(options.axis_sections, options.rotary_dim / 2);
+  if (!axis) return axis.status();
+  auto frequencies = std::visit(
+      [&](const auto& scaling) { return impl::frequencies(scaling, options.rotary_dim, options.base); },
+      options.scaling);
+  if (!frequencies) return frequencies.status();
+  if (Status status = check_finite(*frequencies); !status.ok()) return status;
+
+  Spectrum spectrum;
+  spectrum.inv_freq_ = std::move(frequencies->inv_freq);
+  spectrum.inv_freq_fp32_ = std::move(frequencies->inv_freq_fp32);
+  spectrum.axis_ = *std::move(axis);
+  spectrum.attention_factor_ = frequencies->attention_factor;
+  spectrum.softmax_factor_ = frequencies->softmax_factor;
+  spectrum.base_ = options.base;
+  spectrum.scaling_ = options.scaling;
+  return spectrum;
+}
+
+Result<Spectrum> Spectrum::from_inv_freq(std::span<const double> inv_freq, double attention_factor) {
+  if (inv_freq.size() > static_cast<std::size_t>(max_rotary_dim / 2)) {
+    return invalid("inv_freq: ", inv_freq.size(), " pairs, at most ", max_rotary_dim / 2);
+  }
+  if (!impl::is_positive(attention_factor)) {
+    return invalid("attention_factor ", attention_factor, ": must be positive and finite");
+  }
+  impl::Frequencies frequencies;
+  frequencies.inv_freq.assign(inv_freq.begin(), inv_freq.end());
+  frequencies.inv_freq_fp32.assign(inv_freq.begin(), inv_freq.end());
+  if (Status status = check_finite(frequencies); !status.ok()) return status;
+
+  Spectrum spectrum;
+  spectrum.inv_freq_ = std::move(frequencies.inv_freq);
+  spectrum.inv_freq_fp32_ = std::move(frequencies.inv_freq_fp32);
+  spectrum.axis_.assign(inv_freq.size(), 0);
+  spectrum.attention_factor_ = attention_factor;
+  return spectrum;
+}
+
+Result<Spectrum> Spectrum::with_axis(std::span<const std::uint8_t> axis) const {
+  if (axis.size() != inv_freq_.size()) {
+    return invalid("axis: ", axis.size(), " entries, must be one a pair, ", inv_freq_.size());
+  }
+  const auto bad = std::find_if(axis.begin(), axis.end(), [](std::uint8_t a) { return a >= max_axes; });
+  if (bad != axis.end()) {
+    return invalid("axis[", bad - axis.begin(), "] ", int{*bad}, ": must be under ", max_axes);
+  }
+  Spectrum copy = *this;
+  copy.axis_.assign(axis.begin(), axis.end());
+  return copy;
+}
+
+std::int64_t Spectrum::axes() const noexcept {
+  const auto largest = std::max_element(axis_.begin(), axis_.end());
+  return largest == axis_.end() ? 1 : std::int64_t{*largest} + 1;
+}
+
+}  // namespace rotary
