@@ -7,3 +7,10 @@ target_compile_options(rotary_common INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wimplicit-fallthrough
   -ffp-contract=off
   $<$<BOOL:${ROTARY_WERROR}>:-Werror>)
+
+# A second build of the same sources is quick where ccache is installed.
+find_program(ROTARY_CCACHE ccache)
+mark_as_advanced(ROTARY_CCACHE)
+if(PROJECT_IS_TOP_LEVEL AND ROTARY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${ROTARY_CCACHE}")
+endif()

@@ -30,16 +30,14 @@ enum class DType : std::uint8_t {
   boolean,
 };
 
-/// "f32", "bf16", …
+/// "f32", "bf16", ...
 ROTARY_API std::string_view name(DType type) noexcept;
 /// The reverse of name(); empty for an unknown word.
 ROTARY_API std::optional<DType> dtype_from_name(std::string_view word) noexcept;
 /// Bytes of one element.
 ROTARY_API std::size_t size_of(DType type) noexcept;
 /// True for f64, f32, f16 and bf16.
-constexpr bool is_rotatable(DType type) noexcept {
-  return type <= DType::bf16;
-}
+constexpr bool is_rotatable(DType type) noexcept { return type <= DType::bf16; }
 
 /// IEEE half precision: 1 sign, 5 exponent, 10 fraction bits. Storage only; convert to compute.
 struct f16 {

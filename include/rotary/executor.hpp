@@ -3,7 +3,7 @@
 /// Threads are the caller's. An Executor lends them to one call; without one everything runs in the caller's
 /// thread.
 ///
-///     struct Mine : rotary::Executor { … };                          // a few lines over your own pool
+///     struct Mine : rotary::Executor { ... };                          // a few lines over your own pool
 ///     rope.rotate(angles, q, k, {.executor = &mine});
 #pragma once
 

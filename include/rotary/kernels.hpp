@@ -16,7 +16,7 @@ namespace rotary {
 
 /// One kernel, and the verdict on it.
 struct KernelVerdict {
-  std::string_view name;         ///< "avx512", "avx2", …, "scalar", "reference"
+  std::string_view name;         ///< "avx512", "avx2", ..., "scalar", "reference"
   std::string_view description;  ///< a line for people
   bool accepted = false;
   std::string reason;  ///< why it was passed over, or empty

@@ -4,7 +4,7 @@
 ///
 ///     auto model = rotary::Model::from_path("config.json").value();
 ///     auto rope  = model.rope_for_layer(0).value();
-///     for (const auto& value : model.values()) …   // {rope 0, "base", 500000, from "rope_theta"}
+///     for (const auto& value : model.values()) ...   // {rope 0, "base", 500000, from "rope_theta"}
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,10 @@ using ModelNumberOrText = std::variant<bool, std::int64_t, double, std::string, 
 /// One value of a Model and its source.
 struct ModelValue {
   std::size_t rope = 0;  ///< index into ropes()
-  std::string key;       ///< the library's word: "base", "rotary_dim", "pairing", "factor", …
+  std::string key;       ///< the library's word: "base", "rotary_dim", "pairing", "factor", ...
   ModelNumberOrText value;
-  std::string from;  ///< a key of the file ("rope_parameters.rope_theta"), "default of gemma3", "derived: …"
+  std::string
+      from;  ///< a key of the file ("rope_parameters.rope_theta"), "default of gemma3", "derived: ..."
   bool assumed = false;  ///< nobody stated it: neither the file nor the architecture
 };
 

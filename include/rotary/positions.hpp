@@ -6,7 +6,7 @@
 ///     Positions::range(p, p + 1)              one decode step; no allocation
 ///     Positions::offsets(lengths, 1)          decode of a batch: row b stands at lengths[b]
 ///     Positions::ids(position_ids, batch, tokens)
-///     Positions::packed(cu_seqlens)           0 1 2 3 0 1 2 …: starts again with every sequence
+///     Positions::packed(cu_seqlens)           0 1 2 3 0 1 2 ...: starts again with every sequence
 ///     Positions::axes({t, h, w})              M-RoPE and grids
 ///
 /// A position is whole or fractional, positive or negative; units are the model's steps. Ids of 32 and 64
@@ -40,12 +40,12 @@ class ROTARY_API Positions {
   /// No tokens.
   Positions() noexcept = default;
 
-  /// first, first + 1, …, last - 1 for one row, shared by every row of a batch. Empty if last <= first.
+  /// first, first + 1, ..., last - 1 for one row, shared by every row of a batch. Empty if last <= first.
   static Positions range(std::int64_t first, std::int64_t last) noexcept;
-  /// first, first + step, … (`tokens` of them): fractional ranges, interpolated grids.
+  /// first, first + step, ... (`tokens` of them): fractional ranges, interpolated grids.
   static Result<Positions> spaced(double first, double step, std::int64_t tokens);
 
-  /// Row b holds first_of_row[b], first_of_row[b] + 1, … (`tokens` of them).
+  /// Row b holds first_of_row[b], first_of_row[b] + 1, ... (`tokens` of them).
   static Result<Positions> offsets(std::span<const std::int64_t> first_of_row, std::int64_t tokens);
 
   /// One id a token: [tokens] for one row, shared by every row of a batch.
@@ -69,7 +69,7 @@ class ROTARY_API Positions {
   static Result<Positions> ids(std::span<const double> ids, std::int64_t axes, std::int64_t batch,
                                std::int64_t tokens);
 
-  /// Sequences behind one another in one row: sequence s has the tokens cu_seqlens[s] … cu_seqlens[s+1] - 1
+  /// Sequences behind one another in one row: sequence s has the tokens cu_seqlens[s] ... cu_seqlens[s+1] - 1
   /// and starts at starts[s], or 0 where `starts` is empty. cu_seqlens begins with 0 and never falls; a
   /// sequence may be empty.
   static Result<Positions> packed(std::span<const std::int32_t> cu_seqlens,

@@ -8,7 +8,7 @@
 ///     tokens)).value();   // once a forward pass rope.rotate(angles, q, k).value(); // in every layer, in
 ///     place rope.gradient().rotate(angles, grad_q, grad_k).value();                   // the backward pass
 ///
-///     the window of a head     | 0 … rotary_offset | rotary_dim lanes that turn | … head_dim |
+///     the window of a head     | 0 ... rotary_offset | rotary_dim lanes that turn | ... head_dim |
 #pragma once
 
 #include <cstdint>

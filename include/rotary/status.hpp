@@ -28,7 +28,7 @@ enum class StatusCode {
   internal,          ///< a fault of the library
 };
 
-/// "invalid_argument", …
+/// "invalid_argument", ...
 ROTARY_API std::string_view name(StatusCode code) noexcept;
 
 /// Success, or a code with a message that says what, expected and got.

@@ -7,7 +7,7 @@
 ///
 /// A view cut from a packed qkv row of 48 heads is the same with another stride:
 ///
-///     q | q | … | k | k | v | v        one token: (32 + 8 + 8) * 128 lanes
+///     q | q | ... | k | k | v | v        one token: (32 + 8 + 8) * 128 lanes
 ///
 ///     auto q = rotary::thd(qkv, tokens, 32, 128).with_token_stride(48 * 128);
 ///     auto k = rotary::thd(qkv + 32 * 128, tokens, 8, 128).with_token_stride(48 * 128);
@@ -23,7 +23,7 @@ namespace rotary {
 
 /// The order of the axes in memory, slowest first.
 enum class Layout { bthd, bhtd, thd };
-/// "bthd", …
+/// "bthd", ...
 ROTARY_API std::string_view name(Layout layout) noexcept;
 ROTARY_API std::optional<Layout> layout_from_name(std::string_view word) noexcept;
 

@@ -36,7 +36,7 @@ struct RotateArgs {
   Lanes in_lanes, out_lanes;
   bool conjugate;  ///< turn by -angle: the sines change sign
   std::int64_t tokens;
-  std::int64_t pairs;  ///< 1 … max_pairs
+  std::int64_t pairs;  ///< 1 ... max_pairs
   const void* rows;    ///< cos[pairs] sin[pairs] a token; double if dtype is f64, else float
 };
 

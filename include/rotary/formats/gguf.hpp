@@ -23,7 +23,7 @@ namespace rotary::formats {
 
 /// A metadata array: only its element type and length are kept for text; numbers are kept.
 struct GgufArray {
-  std::uint32_t element_type = 0;  ///< GGUF's code: 0 u8 … 6 f32, 7 bool, 8 string, 10 u64, 11 i64, 12 f64
+  std::uint32_t element_type = 0;  ///< GGUF's code: 0 u8 ... 6 f32, 7 bool, 8 string, 10 u64, 11 i64, 12 f64
   std::uint64_t length = 0;
   std::vector<double> numbers;  ///< empty for strings and nested arrays
 };

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Plants a fault for each rule of the house checks, and sees the check find it."""
+import tempfile
+import unittest
+from pathlib import Path
+
+import check_files
+import check_includes
+
+LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
+
+
+def planted(check, files):
+    """The complaints of `check` about a tree that holds these files."""
+    with tempfile.TemporaryDirectory() as root:
+        for path, text in files.items():
+            file = Path(root) / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        return list(check.problems(root))
+
+
+class Includes(unittest.TestCase):
+    def refuses(self, path, include, reason):
+        found = planted(check_includes, {path: f"{LICENCE}#include {include}\n"})
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(path, found[0])
+        self.assertIn(reason, found[0])
+
+    def accepts(self, path, include, beside=()):
+        self.assertEqual(planted(check_includes, {path: f"{LICENCE}#  include {include}\n", **dict(beside)}), [])
+
+    def test_edges_of_the_plan(self):
+        self.accepts("src/rotate/plan.cc", '"kernels/rotate_args.hpp"')
+        self.accepts("src/rotate/plan.cc", '"angles/angle_source.hpp"')
+        self.accepts("src/model/config.cc", "<rotary/formats/gguf.hpp>")
+        self.accepts("src/attention/attend.cc", "<rotary/rope.hpp>")
+        self.accepts("include/rotary/rotary.hpp", "<rotary/model.hpp>")
+
+    def test_edges_against_the_stream(self):
+        self.refuses("src/spectrum/yarn.cc", '"rotate/plan.hpp"', "room spectrum may not see room rotate")
+        self.refuses("src/spectrum/yarn.cc", "<rotary/model.hpp>", "room spectrum may not see room model")
+        self.refuses("src/formats/gguf.cc", "<rotary/rope.hpp>", "room formats may not see room rope")
+        self.refuses("src/kernels/cpu/rotate.cc", '"angles/angle_source.hpp"', "may not see room angles")
+        self.refuses("src/base/status.cc", "<rotary/spectrum.hpp>", "room base may not see room spectrum")
+        self.refuses("include/rotary/spectrum.hpp", "<rotary/angles.hpp>", "may not see room angles")
+
+    def test_outside_sees_public_headers(self):
+        self.accepts("tools/rotary/main.cc", "<rotary/model.hpp>")
+        self.accepts("tools/rotary/main.cc", '"render.hpp"', {"tools/rotary/render.hpp": LICENCE})
+        self.accepts("tests/property/laws_test.cc", '"support/random.hpp"', {"tests/support/random.hpp": LICENCE})
+        self.refuses("tools/rotary/main.cc", '"base/message.hpp"', "public headers")
+        self.refuses("tests/conformance/llama_test.cc", '"rotate/rope_state.hpp"', "public headers")
+        self.refuses("examples/a.cc", '"kernels/kernel_list.hpp"', "public headers")
+
+    def test_headers_of_others(self):
+        self.accepts("src/model/config.cc", "<nlohmann/json.hpp>")
+        self.accepts("src/kernels/cpu/rotate.cc", "<hwy/highway.h>")
+        self.accepts("src/kernels/cpu/rotate.cc", "HWY_TARGET_INCLUDE")
+        self.refuses("include/rotary/model.hpp", "<nlohmann/json.hpp>", "the standard library alone")
+        self.refuses("include/rotary/rotate.hpp", "<immintrin.h>", "the standard library alone")
+        self.refuses("src/spectrum/yarn.cc", "<nlohmann/json.hpp>", "belongs to")
+        self.refuses("src/rotate/plan.cc", "<hwy/highway.h>", "belongs to")
+        self.refuses("src/rotate/plan.cc", "<immintrin.h>", "known dependency")
+
+    def test_new_rooms_are_named(self):
+        self.refuses("src/attic/x.cc", "<vector>", "not in the plan")
+        self.refuses("include/rotary/attic.hpp", "<vector>", "in no room")
+        self.refuses("src/rotate/plan.cc", "<rotary/attic.hpp>", "in no room")
+
+
+class Files(unittest.TestCase):
+    def refuses(self, path, text, reason):
+        found = planted(check_files, {path: text})
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(reason, found[0])
+
+    def accepts(self, path, text):
+        self.assertEqual(planted(check_files, {path: text}), [])
+
+    def test_licence(self):
+        self.accepts("src/base/a.cc", LICENCE)
+        self.accepts("scripts/a.sh", "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n")
+        self.refuses("src/base/a.cc", "int a;\n" + LICENCE, "first line")
+        self.refuses("src/base/a.cc", "", "first line")
+
+    def test_size(self):
+        self.accepts("src/base/a.cc", LICENCE + "\n" * 399)
+        self.accepts("src/model/presets.cc", LICENCE + "\n" * 4000)
+        self.refuses("src/base/a.cc", LICENCE + "\n" * 400, "401 lines, at most 400")
+
+    def test_ascii(self):
+        self.refuses("tests/unit/base/a.cc", LICENCE + "\n// \u03b8\n", "line 3: not ASCII")
+
+    def test_self_comparison(self):
+        self.accepts("src/kernels/a.cc", LICENCE + "if (x != x0 || a.x != b.x || n == n_max) {}\n")
+        self.accepts("src/rotate/a.cc", LICENCE + "bool same = x == x;\n")
+        for fault in ("x != x", "lane[i] == lane[i]", "hn::Ne(v, v)", "args.x != args.x"):
+            self.refuses("src/kernels/cpu/a.cc", f"{LICENCE}if ({fault}) {{}}\n", "line 2: compared with itself")
+
+
+if __name__ == "__main__":
+    unittest.main()
