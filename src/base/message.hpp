@@ -3,6 +3,7 @@
 #pragma once
 
 #include <charconv>
+#include <cmath>
 #include <concepts>
 #include <rotary/status.hpp>
 #include <string>
@@ -10,12 +11,8 @@
 
 namespace rotary::impl {
 
-inline void append(std::string& text, std::string_view piece) {
-  text.append(piece);
-}
-inline void append(std::string& text, char piece) {
-  text.push_back(piece);
-}
+inline void append(std::string& text, std::string_view piece) { text.append(piece); }
+inline void append(std::string& text, char piece) { text.push_back(piece); }
 /// Only for bool itself: a char pointer would convert to it.
 template <std::same_as<bool> Bool>
 void append(std::string& text, Bool piece) {
@@ -23,11 +20,19 @@ void append(std::string& text, Bool piece) {
 }
 
 /// Shortest form that reads back as the same number.
-template <class Number>
-requires(std::integral<Number> || std::floating_point<Number>) void append(std::string& text, Number piece) {
+template <std::integral Number>
+requires(!std::same_as<Number, bool>) void append(std::string& text, Number piece) {
+  char digits[32];
+  text.append(digits, std::to_chars(digits, digits + sizeof digits, piece).ptr);
+}
+template <std::floating_point Number>
+void append(std::string& text, Number piece) {
   char digits[64];
-  const auto end = std::to_chars(digits, digits + sizeof digits, piece).ptr;
-  text.append(digits, end);
+  // 500000, not 5e+05
+  const bool whole = std::abs(piece) < Number(1e15) && piece == std::trunc(piece);
+  const auto end = whole ? std::to_chars(digits, digits + sizeof digits, piece, std::chars_format::fixed)
+                         : std::to_chars(digits, digits + sizeof digits, piece);
+  text.append(digits, end.ptr);
 }
 
 template <class... Pieces>
