@@ -4,7 +4,8 @@
 ///
 ///     auto file = rotary::formats::Safetensors::open("qk.safetensors").value();
 ///     const auto* q = file.find("q");                     // null if there is none
-///     rotary::formats::save_safetensors("out.safetensors", {{"q", q->dtype, q->shape, bytes}}).value();
+///     const rotary::formats::FileTensor out[] = {{"q", q->dtype, q->shape, bytes}};
+///     rotary::formats::save_safetensors("out.safetensors", out).value();
 #pragma once
 
 #include <memory>
@@ -42,7 +43,8 @@ class ROTARY_API Safetensors {
   Metadata metadata_;
 };
 
-/// Writes beside the target and renames: a reader sees the old file or the whole new one.
+/// Writes beside the target and renames: a reader sees the old file or the whole new one. Larger element types come
+/// first, else the order is kept, so that every tensor in the file is aligned.
 /// Errors: duplicate or reserved names, bytes that do not match shape and dtype, unwritable.
 ROTARY_API Status save_safetensors(const std::string& path, std::span<const FileTensor> tensors,
                                    const Metadata& metadata = {});
