@@ -32,9 +32,7 @@ std::string joined(std::span<const std::int64_t> shape, std::string_view separat
   return text;
 }
 
-std::string shape_text(std::span<const std::int64_t> shape) {
-  return message('[', joined(shape), ']');
-}
+std::string shape_text(std::span<const std::int64_t> shape) { return message('[', joined(shape), ']'); }
 
 Status check_tensor(const formats::FileTensor& tensor, std::string_view what) {
   if (tensor.shape.size() > max_axes) {
