@@ -1,0 +1,21 @@
+# cmake -DEXPECTED=FILE -P run_and_compare.cmake -- PROGRAM [ARGUMENT ...]: fails unless the program ends with 0 and
+# writes exactly the text of FILE.
+cmake_minimum_required(VERSION 3.25)
+set(command)
+set(found FALSE)
+math(EXPR last "${CMAKE_ARGC} - 1")
+foreach(i RANGE ${last})
+  if(found)
+    list(APPEND command "${CMAKE_ARGV${i}}")
+  elseif(CMAKE_ARGV${i} STREQUAL "--")
+    set(found TRUE)
+  endif()
+endforeach()
+
+execute_process(COMMAND ${command} OUTPUT_VARIABLE output RESULT_VARIABLE result)
+file(READ "${EXPECTED}" expected)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "ended with ${result}; it wrote\n${output}")
+elseif(NOT output STREQUAL expected)
+  message(FATAL_ERROR "wrote\n${output}\nexpected\n${expected}")
+endif()
