@@ -18,7 +18,7 @@ std::string in_quotes(std::string_view text) {
       out += hex[byte & 15];
     }
   }
-  if (text.size() > longest) out += "…";
+  if (text.size() > longest) out += "...";
   return out + '"';
 }
 

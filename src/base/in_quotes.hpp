@@ -7,7 +7,7 @@
 
 namespace rotary::impl {
 
-/// In double quotes; bytes that are not printable ASCII as \xNN, cut with "…" after 80 bytes.
+/// In double quotes; bytes that are not printable ASCII as \xNN, cut with "..." after 80 bytes.
 std::string in_quotes(std::string_view text);
 
 }  // namespace rotary::impl

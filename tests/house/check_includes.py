@@ -36,7 +36,7 @@ PUBLIC_ROOM = {
 OUTSIDE = ("tools", "examples", "bench", "tests/conformance", "tests/property", "tests/fuzz", "tests/consumer",
            "tests/cli")
 
-# Where headers of other projects may appear: the beginning of the path in <...>, and the parts that may name it.
+# Where headers of others may appear: the beginning of the path in <...>, and the folders or files that may name it.
 THIRD_PARTY = {
     "nlohmann/": ("src/formats", "src/model", "tools", "tests/unit", "tests/cli"),
     "hwy/": ("src/kernels", "tests/unit"),
@@ -45,9 +45,10 @@ THIRD_PARTY = {
     "rapidcheck": ("tests/property", "tests/unit"),
     "mpfr.h": ("tests/unit", "tests/support"),
     "gmp.h": ("tests/unit", "tests/support"),
-    "sys/": ("src/formats", "tools", "tests"),   # the platform: mapping files and replacing them
-    "fcntl.h": ("src/formats", "tools", "tests"),
-    "unistd.h": ("src/formats", "tools", "tests"),
+    # The platform: one file maps files and replaces them.
+    "sys/": ("src/base/posix_files.cc", "tests"),
+    "fcntl.h": ("src/base/posix_files.cc", "tests"),
+    "unistd.h": ("src/base/posix_files.cc", "tests"),
 }
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>]+)>|"([^"]+)"|(\w+))', re.MULTILINE)
@@ -104,7 +105,7 @@ def check_angle(path, kind, include):
         return "a public header includes <rotary/...> and the standard library alone"
     for prefix, places in THIRD_PARTY.items():
         if include.startswith(prefix):
-            here = any(path.as_posix().startswith(place + "/") for place in places)
+            here = any(f"{path.as_posix()}/".startswith(f"{place}/") for place in places)
             return None if here else f"belongs to {', '.join(places)}"
     return "is no header of the standard library, of this project or of a known dependency"
 

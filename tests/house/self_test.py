@@ -58,6 +58,8 @@ class Includes(unittest.TestCase):
         self.accepts("src/model/config.cc", "<nlohmann/json.hpp>")
         self.accepts("src/kernels/cpu/rotate.cc", "<hwy/highway.h>")
         self.accepts("src/kernels/cpu/rotate.cc", "HWY_TARGET_INCLUDE")
+        self.accepts("src/base/posix_files.cc", "<sys/mman.h>")
+        self.refuses("src/base/status.cc", "<sys/mman.h>", "belongs to src/base/posix_files.cc")
         self.refuses("include/rotary/model.hpp", "<nlohmann/json.hpp>", "the standard library alone")
         self.refuses("include/rotary/rotate.hpp", "<immintrin.h>", "the standard library alone")
         self.refuses("src/spectrum/yarn.cc", "<nlohmann/json.hpp>", "belongs to")
