@@ -82,7 +82,9 @@ TEST(Overlap, NeverMissesASharedElement) {
     }
     bool truth = false;
     for (std::size_t e = 0; e < data.size(); ++e) truth |= flags[0][e] && flags[1][e];
-    if (truth) EXPECT_TRUE(overlap(view[0], view[1])) << "round " << round;
+    if (truth) {
+      EXPECT_TRUE(overlap(view[0], view[1])) << "round " << round;
+    }
     (overlap(view[0], view[1]) ? shared : disjoint)++;
   }
   EXPECT_GT(disjoint, 1000);
