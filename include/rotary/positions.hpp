@@ -37,15 +37,19 @@ ROTARY_API Result<Position> to_position(double value);
 
 class ROTARY_API Positions {
  public:
+  static constexpr std::int64_t max_axes = 8;
+
   /// No tokens.
   Positions() noexcept = default;
 
   /// first, first + 1, ..., last - 1 for one row, shared by every row of a batch. Empty if last <= first.
+  /// Of more than 2^63 - 1 positions the first so many.
   static Positions range(std::int64_t first, std::int64_t last) noexcept;
-  /// first, first + step, ... (`tokens` of them): fractional ranges, interpolated grids.
+  /// first, first + step, ... (`tokens` of them), each exact: fractional ranges, interpolated grids. Error if a
+  /// number is not finite, beyond 2^53 in magnitude, or a position would be beyond 2^62.
   static Result<Positions> spaced(double first, double step, std::int64_t tokens);
 
-  /// Row b holds first_of_row[b], first_of_row[b] + 1, ... (`tokens` of them).
+  /// Row b holds first_of_row[b], first_of_row[b] + 1, ... (`tokens` of them). Error beyond 2^63 - 1.
   static Result<Positions> offsets(std::span<const std::int64_t> first_of_row, std::int64_t tokens);
 
   /// One id a token: [tokens] for one row, shared by every row of a batch.
@@ -58,8 +62,8 @@ class ROTARY_API Positions {
   static Result<Positions> ids(std::span<const T> ids, std::int64_t batch, std::int64_t tokens) {
     return Positions::ids(ids, 1, batch, tokens);
   }
-  /// One id an axis and token: [axes, batch, tokens]. Error if the span has another size, or an id is not
-  /// finite.
+  /// One id an axis and token: [axes, batch, tokens], at most max_axes. Error if the span has another size,
+  /// or an id is not finite or, as a float or double, beyond 2^53 in magnitude.
   static Result<Positions> ids(std::span<const std::int32_t> ids, std::int64_t axes, std::int64_t batch,
                                std::int64_t tokens);
   static Result<Positions> ids(std::span<const std::int64_t> ids, std::int64_t axes, std::int64_t batch,
@@ -77,7 +81,7 @@ class ROTARY_API Positions {
   static Result<Positions> packed(std::span<const std::int64_t> cu_seqlens,
                                   std::span<const std::int64_t> starts = {});
 
-  /// One Positions an axis, all of the same batch and tokens, each with a single axis.
+  /// One Positions an axis, 1 to max_axes of them, all of the same batch and tokens, each with a single axis.
   static Result<Positions> axes(std::span<const Positions> each);
 
   std::int64_t axes() const noexcept { return axes_; }
@@ -90,7 +94,15 @@ class ROTARY_API Positions {
   /// The positions of out.size() tokens of one row from `token` on. The indices must be in range.
   void read(std::int64_t axis, std::int64_t row, std::int64_t token, std::span<Position> out) const noexcept;
 
-  friend bool operator==(const Positions& a, const Positions& b) noexcept;
+  /// The same table, however it is held.
+  friend ROTARY_API bool operator==(const Positions& a, const Positions& b) noexcept;
+
+  Positions(const Positions&) = default;
+  Positions(Positions&&) noexcept = default;
+  /// Allocates only beyond the capacity; if that fails nothing has changed.
+  Positions& operator=(const Positions& other);
+  Positions& operator=(Positions&&) noexcept = default;
+  ~Positions() = default;
 
  private:
   /// An affine run; `begin` counts tokens through the whole table [axes, batch, tokens].
@@ -99,6 +111,22 @@ class ROTARY_API Positions {
     Position start;
     Position step;
   };
+  /// How the table goes on from one token: start, start + step, ... (`count` of them).
+  struct Run {
+    Position start;
+    Position step;
+    std::int64_t count;
+  };
+
+  Positions(std::int64_t axes, std::int64_t batch, std::int64_t tokens) noexcept
+      : axes_(axes), batch_(batch), tokens_(tokens) {}
+  std::int64_t size() const noexcept { return axes_ * batch_ * tokens_; }
+  Run run_from(std::int64_t index) const noexcept;
+  void set_segments(std::vector<Segment> segments) noexcept;
+  template <class T>
+  static Result<Positions> copy_ids(std::span<const T> ids, std::int64_t axes, std::int64_t batch,
+                                    std::int64_t tokens);
+
   // Either ids_ has every token, or segments do: one inline (a range needs no allocation), or several.
   std::int64_t axes_ = 1, batch_ = 1, tokens_ = 0;
   Segment only_;
