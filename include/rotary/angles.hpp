@@ -50,8 +50,8 @@ class ROTARY_API Angles {
   Rows rows() const noexcept { return rows_; }
   const Positions& positions() const noexcept { return positions_; }
 
-  /// New positions, same rope; allocates only where there are more rows than ever before. On error nothing
-  /// changes.
+  /// New positions, same rope; allocates only where there are more rows, ids or sequences than ever before.
+  /// On error nothing changes. Errors: as Rope::angles; more rows than memory holds.
   Status refill(const Positions& positions);
 
   /// Copies the row of one token: cos and sin as the rotation uses them, A included. Each span takes pairs()
@@ -63,11 +63,12 @@ class ROTARY_API Angles {
   friend class Rope;
   friend class RotatePlan;
   Angles(std::shared_ptr<const impl::AngleSource> source, Rows rows) noexcept;
+  Status check_row(std::int64_t batch_row, std::int64_t token, std::size_t cos, std::size_t sin) const;
 
   std::shared_ptr<const impl::AngleSource> source_;
   Rows rows_ = Rows::held;
   Positions positions_;
-  std::vector<float> held_;  // [batch, tokens, 2, pairs]
+  std::vector<float> held_;  // [batch, tokens, 2, pairs], and what larger positions have left behind it
 };
 
 /// cos and sin of the caller's own, for the policy `table`: position p takes row p. Any numbers, on the unit
@@ -76,9 +77,11 @@ struct AngleTable {
   std::span<const float> cos;  ///< [rows, width]
   std::span<const float> sin;  ///< [rows, width]
   std::int64_t rows = 0;
-  /// pairs (one number a pair), or rotary_dim (one a lane, in the lane order of the rope's pairing; both
-  /// lanes of a pair must agree, or the table is refused).
+  /// rotary_dim / 2 (one number a pair), or rotary_dim (one a lane: both lanes of a pair must agree to the
+  /// bit, or the table is refused). Lanes are in the order of the rope's pairing; of interleaved_to_half, in
+  /// halves, as it writes them.
   std::int64_t width = 0;
+  std::int64_t rotary_dim = 0;  ///< lanes that turn; 0: twice the width
 };
 
 }  // namespace rotary
