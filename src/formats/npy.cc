@@ -44,7 +44,7 @@ Result<Npy> Npy::from_bytes(std::span<const std::byte> bytes, const std::string&
   }
   if (header->fortran_order && header->shape.size() > 1) {
     return failure(StatusCode::unsupported, origin, ": Fortran order of ", header->shape.size(),
-                   " axes is not supported: save numpy.ascontiguousarray(…)");
+                   " axes is not supported: save numpy.ascontiguousarray(...)");
   }
   Npy file;
   file.tensor_ = {"", header->dtype, std::move(header->shape), reader.rest()};
