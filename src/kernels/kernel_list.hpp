@@ -26,6 +26,7 @@ struct Kernel {
   std::string_view (*unavailable)() noexcept;
   /// Empty if it takes this work, else why not.
   std::string_view (*declines)(const KernelQuery&) noexcept;
+  /// Null where no machine can run it: unavailable() then always says why.
   RotateFunction rotate;
 };
 

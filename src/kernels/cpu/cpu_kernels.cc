@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Once for each target: the kernel's name, whether this processor has it, and the way to its element types.
+// Nothing here is compiled for a target, since it runs on every processor.
+#include "kernels/cpu/cpu_kernels.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/cpu_kernels.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#ifndef ROTARY_KERNELS_CPU_KERNELS_ONCE
+#define ROTARY_KERNELS_CPU_KERNELS_ONCE
+namespace rotary::impl {
+namespace {
+
+template <std::int64_t target, bool has_fma>
+std::string_view unavailable() noexcept {
+  if constexpr (!has_fma) return "no fused multiply-add";
+  static const std::int64_t supported = hwy::SupportedTargets();
+  return supported & target ? "" : "this processor lacks it";
+}
+
+std::string_view declines(const KernelQuery& query) noexcept {
+  return query.unit_lane_strides ? "" : "lane stride is not 1";
+}
+
+/// "N_AVX2" to "avx2".
+template <std::size_t size>
+constexpr std::array<char, size - 2> target_name(const char (&space)[size]) {
+  std::array<char, size - 2> name{};
+  for (std::size_t i = 0; i + 2 < size; ++i) {
+    const char letter = space[i + 2];
+    name[i] = 'A' <= letter && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  }
+  return name;
+}
+
+}  // namespace
+}  // namespace rotary::impl
+#endif
+
+namespace rotary::impl::HWY_NAMESPACE {
+
+#if HWY_NATIVE_FMA
+void rotate_f64(const RotateArgs& args) noexcept;
+void rotate_f32(const RotateArgs& args) noexcept;
+void rotate_f16(const RotateArgs& args) noexcept;
+void rotate_bf16(const RotateArgs& args) noexcept;
+
+static void rotate(const RotateArgs& args) noexcept {
+  switch (args.dtype) {
+    case DType::f64:
+      return rotate_f64(args);
+    case DType::f32:
+      return rotate_f32(args);
+    case DType::f16:
+      return rotate_f16(args);
+    case DType::bf16:
+      return rotate_bf16(args);
+    default:
+      return;
+  }
+}
+#else
+static constexpr RotateFunction rotate = nullptr;
+#endif
+
+static constexpr auto name = target_name(HWY_STR(HWY_NAMESPACE));
+static constexpr Kernel kernel = {name.data(), "SIMD by Highway, lane stride 1",
+                                  unavailable<HWY_TARGET, HWY_NATIVE_FMA>, declines, rotate};
+
+}  // namespace rotary::impl::HWY_NAMESPACE
+
+#if HWY_ONCE
+namespace rotary::impl {
+namespace {
+
+// Null where a target is not compiled.
+constexpr const Kernel* by_target[] = {HWY_CHOOSE_TARGET_LIST(kernel)};
+constexpr auto is_compiled = [](const Kernel* kernel) { return kernel != nullptr; };
+
+constexpr auto kernels = [] {
+  std::array<Kernel, std::ranges::count_if(by_target, is_compiled)> list{};
+  auto next = list.begin();
+  for (const Kernel* kernel : by_target) {
+    if (kernel) *next++ = *kernel;
+  }
+  return list;
+}();
+
+}  // namespace
+
+std::span<const Kernel> cpu_kernels() noexcept {
+  return kernels;
+}
+
+}  // namespace rotary::impl
+#endif
