@@ -6,6 +6,8 @@
 
 namespace {
 thread_local std::size_t count = 0;
+// Where malloc itself would fail, sanitizers stop the program.
+constexpr std::size_t largest = std::size_t{1} << 40;
 }  // namespace
 
 namespace rotary::testing {
@@ -14,8 +16,9 @@ std::size_t allocations() noexcept { return count; }
 
 void* operator new(std::size_t size) {
   ++count;
-  if (void* memory = std::malloc(size != 0 ? size : 1)) return memory;
-  throw std::bad_alloc();
+  void* memory = size <= largest ? std::malloc(size != 0 ? size : 1) : nullptr;
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

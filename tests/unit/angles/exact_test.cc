@@ -5,19 +5,13 @@
 #include <limits>
 #include <random>
 
-#include "angles/angle_source.hpp"
-#include "unit/angles/true_value.hpp"
+#include "unit/angles/support.hpp"
 
 namespace rotary {
 namespace {
 
 using test::true_value;
 using test::TrueValue;
-
-std::shared_ptr<const impl::AngleSource> exact(const Spectrum& spectrum) {
-  return impl::make_angle_source(AnglePolicy::exact, spectrum).value();
-}
-Spectrum of_base(double base) { return Spectrum::make({.rotary_dim = 128, .base = base}).value(); }
 
 /// The largest errors seen.
 struct Worst {
@@ -41,7 +35,7 @@ struct Worst {
 
 /// Compares every `stride`-th pair of every position's row.
 void compare(const Spectrum& spectrum, const std::vector<Position>& at, std::size_t stride, Worst& worst) {
-  const auto source = exact(spectrum);
+  const auto source = test::source(AnglePolicy::exact, spectrum);
   const auto pairs = static_cast<std::size_t>(spectrum.pairs());
   std::vector<float> f32(2 * pairs);
   std::vector<double> f64(2 * pairs);
@@ -99,7 +93,7 @@ TEST(Exact, RandomPositionsOfModels) {
       at.push_back(to_position(value).value());
     }
     std::erase_if(at, [](Position p) { return to_position(to_double(p)).value() != p; });
-    compare(of_base(base), at, 5, worst);
+    compare(test::spectrum_of_base(base), at, 5, worst);
   }
   EXPECT_GE(worst.values, 2 * 190000);
   worst.expect_within_bounds();
@@ -108,7 +102,7 @@ TEST(Exact, RandomPositionsOfModels) {
 TEST(Exact, SpecialPositions) {
   Worst worst;
   for (const double base : {10000.0, 500000.0, 1e6, 1e7})
-    compare(of_base(base), special_positions(), 1, worst);
+    compare(test::spectrum_of_base(base), special_positions(), 1, worst);
   worst.expect_within_bounds();
 }
 
@@ -123,6 +117,79 @@ TEST(Exact, OddFrequencies) {
   Worst worst;
   compare(Spectrum::from_inv_freq(inv_freq).value(), special_positions(), 1, worst);
   worst.expect_within_bounds();
+}
+
+TEST(Exact, NumbersFromFaultReports) {
+  // Pair 0 turns one radian a step; each of these positions was once merged with a neighbour or drifted.
+  const struct {
+    std::int64_t position;
+    double cos, sin, tolerance;
+  } known[] = {{257, 0.81930553, -0.57335717, 1e-8},
+               {4095, -0.0659760, -0.9978212, 1e-7},
+               {2049, 0.77657204, std::nan(""), 1e-8},
+               {16777217, 0.99438396, std::nan(""), 1e-8}};
+  const auto source = test::source(AnglePolicy::exact, test::spectrum_of_base(10000));
+  for (const auto& k : known) {
+    const auto row = test::rows<double>(*source, Positions::range(k.position, k.position + 1));
+    EXPECT_NEAR(row[0], k.cos, k.tolerance) << k.position;
+    if (!std::isnan(k.sin)) {
+      EXPECT_NEAR(row[64], k.sin, k.tolerance) << k.position;
+    }
+  }
+}
+
+TEST(Exact, NoLossAtLengthsOfModels) {
+  // Where fp32 angles are off by 7.6e-3 and worse.
+  for (const double base : {10000.0, 500000.0}) {
+    const auto source = test::source(AnglePolicy::exact, test::spectrum_of_base(base));
+    for (const std::int64_t end : {1000, 4096, 32768, 131072, 1000000, 10000000}) {
+      EXPECT_LE(test::largest_error(*source, end - 64, end), 3.0e-8) << end;
+    }
+  }
+}
+
+TEST(Exact, FractionalPositionsAreContinuous) {
+  // A step of 2^-20 turns each pair by 2^-20 * inv_freq; across whole positions too, and below zero.
+  const std::vector<double> inv_freq{1.0, 0.01, 30.0, 1000.0, -7.0};
+  const auto source = test::source(AnglePolicy::exact, Spectrum::from_inv_freq(inv_freq).value());
+  for (const double at : {0.0, -1.0, 131071.0, -131071.0, 0.5, 1e6, 2147483647.0}) {
+    const Positions p = Positions::spaced(at - 8 * 0x1p-20, 0x1p-20, 17).value();
+    const auto row = test::rows<double>(*source, p);
+    for (std::size_t t = 0; t + 1 < 17; ++t) {
+      for (std::size_t i = 0; i < 5; ++i) {
+        const double *a = &row[t * 10], *b = a + 10;
+        const double sin_of_step = b[5 + i] * a[i] - b[i] * a[5 + i];
+        EXPECT_NEAR(sin_of_step, std::sin(0x1p-20 * inv_freq[i]), 1e-15) << at << " pair " << i;
+      }
+    }
+  }
+}
+
+TEST(Exact, MirrorImageToTheBit) {
+  const auto source = test::source(AnglePolicy::exact, test::spectrum_of_base(10000));
+  for (const double p : {1.0, 4095.0, 0.25, 131071.75, 2147483648.0, 0x1p40 + 1}) {
+    const auto plus = test::rows<double>(*source, Positions::spaced(p, 0, 1).value());
+    const auto minus = test::rows<double>(*source, Positions::spaced(-p, 0, 1).value());
+    for (std::size_t i = 0; i < 64; ++i) {
+      EXPECT_EQ(plus[i], minus[i]);
+      EXPECT_EQ(plus[64 + i], -minus[64 + i]);
+    }
+  }
+}
+
+TEST(Exact, AttentionFactorBeforeTheOneRounding) {
+  const double a = 1.3465735902799727;
+  const Spectrum plain = test::spectrum_of_base(10000);
+  const std::vector<double> inv_freq(plain.inv_freq().begin(), plain.inv_freq().end());
+  const auto source = test::source(AnglePolicy::exact, Spectrum::from_inv_freq(inv_freq, a).value());
+  for (std::int64_t p = 131000; p < 131072; ++p) {
+    const auto row = test::rows<float>(*source, Positions::range(p, p + 1));
+    for (std::size_t i = 0; i < 64; ++i) {
+      const TrueValue t = true_value({p, 0}, inv_freq[i]);
+      EXPECT_LE(test::float_ulps(static_cast<double>(row[i]), t.cos * a), 0.501);
+      EXPECT_LE(test::float_ulps(static_cast<double>(row[64 + i]), t.sin * a), 0.501);
+    }
+  }
 }
 
 }  // namespace
