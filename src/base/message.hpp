@@ -23,7 +23,8 @@ void append(std::string& text, Bool piece) {
 template <std::integral Number>
 requires(!std::same_as<Number, bool>) void append(std::string& text, Number piece) {
   char digits[32];
-  text.append(digits, std::to_chars(digits, digits + sizeof digits, piece).ptr);
+  const auto end = std::to_chars(digits, digits + sizeof digits, piece).ptr;
+  text += std::string_view(digits, static_cast<std::size_t>(end - digits));
 }
 template <std::floating_point Number>
 void append(std::string& text, Number piece) {
@@ -32,7 +33,7 @@ void append(std::string& text, Number piece) {
   const bool whole = std::abs(piece) < Number(1e15) && piece == std::trunc(piece);
   const auto end = whole ? std::to_chars(digits, digits + sizeof digits, piece, std::chars_format::fixed)
                          : std::to_chars(digits, digits + sizeof digits, piece);
-  text.append(digits, end.ptr);
+  text += std::string_view(digits, static_cast<std::size_t>(end.ptr - digits));
 }
 
 template <class... Pieces>
