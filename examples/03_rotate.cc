@@ -8,7 +8,7 @@ namespace {
 
 void print(const char* what, const std::vector<float>& lanes) {
   std::printf("%-10s", what);
-  for (const float lane : lanes) std::printf(" %8.4f", static_cast<double>(lane));
+  for (const float lane : lanes) std::printf(" %8.5f", static_cast<double>(lane));
   std::printf("\n");
 }
 

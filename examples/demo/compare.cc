@@ -3,8 +3,9 @@
 //
 //     demo_compare RECORDING ROTATED BOUND
 //
-// RECORDING has q_rotated and k_rotated, ROTATED has q and k; f32, [batch, heads, tokens, head_dim], half-split.
-// Prints the largest error, measured against the length of its pair; ends with 1 if one is over BOUND.
+// RECORDING has q_rotated and k_rotated, ROTATED has q and k; f32, [batch, heads, tokens, head_dim],
+// half-split. Prints the largest error, measured against the length of its pair; ends with 1 if one is over
+// BOUND.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -66,8 +67,8 @@ int main(int count, char** arguments) {
     }
     const auto head_dim = static_cast<std::size_t>(recording->find(name)->shape.back());
     const double error = largest_error(ours, theirs, head_dim);
-    std::cout << "  " << name << ": " << ours.size() << " values, largest error " << error << " of a pair's length ("
-              << (error <= bound ? "within " : "OVER ") << bound << ")\n";
+    std::cout << "  " << name << ": " << ours.size() << " values, largest error " << error
+              << " of a pair's length (" << (error <= bound ? "within " : "OVER ") << bound << ")\n";
     within = within && error <= bound;
   }
   return within ? 0 : 1;

@@ -65,7 +65,8 @@ int main(int count, char** arguments) {
   std::printf("  %.1f MB of f32 q and k, %lld tokens, one thread, kernel %.*s\n", megabytes,
               static_cast<long long>(tokens), static_cast<int>(plan->kernel().size()), plan->kernel().data());
   std::printf("  one pass (load, scale, store)  %7.3f ms\n", pass * 1e3);
-  std::printf("  rotation of q and k, in place  %7.3f ms   %.2f of a pass\n", rotation * 1e3, rotation / pass);
+  std::printf("  rotation of q and k, in place  %7.3f ms   %.2f of a pass\n", rotation * 1e3,
+              rotation / pass);
   std::printf("  angles, once a forward pass    %7.3f ms\n", rows * 1e3);
   return 0;
 }

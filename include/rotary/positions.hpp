@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ranges>
 #include <rotary/export.hpp>
 #include <rotary/status.hpp>
 #include <span>
@@ -45,22 +46,22 @@ class ROTARY_API Positions {
   /// first, first + 1, ..., last - 1 for one row, shared by every row of a batch. Empty if last <= first.
   /// Of more than 2^63 - 1 positions the first so many.
   static Positions range(std::int64_t first, std::int64_t last) noexcept;
-  /// first, first + step, ... (`tokens` of them), each exact: fractional ranges, interpolated grids. Error if a
-  /// number is not finite, beyond 2^53 in magnitude, or a position would be beyond 2^62.
+  /// first, first + step, ... (`tokens` of them), each exact: fractional ranges, interpolated grids. Error if
+  /// a number is not finite, beyond 2^53 in magnitude, or a position would be beyond 2^62.
   static Result<Positions> spaced(double first, double step, std::int64_t tokens);
 
   /// Row b holds first_of_row[b], first_of_row[b] + 1, ... (`tokens` of them). Error beyond 2^63 - 1.
   static Result<Positions> offsets(std::span<const std::int64_t> first_of_row, std::int64_t tokens);
 
-  /// One id a token: [tokens] for one row, shared by every row of a batch.
-  template <class T>
-  static Result<Positions> ids(std::span<const T> ids) {
-    return Positions::ids(ids, 1, 1, static_cast<std::int64_t>(ids.size()));
+  /// One id a token: [tokens] for one row, shared by every row of a batch. Any array, vector or span of them.
+  template <std::ranges::contiguous_range Ids>
+  static Result<Positions> ids(const Ids& ids) {
+    return Positions::ids(ids, 1, std::ranges::ssize(ids));
   }
   /// One id a token: [batch, tokens].
-  template <class T>
-  static Result<Positions> ids(std::span<const T> ids, std::int64_t batch, std::int64_t tokens) {
-    return Positions::ids(ids, 1, batch, tokens);
+  template <std::ranges::contiguous_range Ids>
+  static Result<Positions> ids(const Ids& ids, std::int64_t batch, std::int64_t tokens) {
+    return Positions::ids(std::span(ids), 1, batch, tokens);
   }
   /// One id an axis and token: [axes, batch, tokens], at most max_axes. Error if the span has another size,
   /// or an id is not finite or, as a float or double, beyond 2^53 in magnitude.

@@ -50,7 +50,7 @@ constexpr Direction compose(Direction first, Direction second) noexcept {
 }
 
 struct RopeOptions {
-  Spectrum spectrum;
+  Spectrum spectrum = {};
   Pairing pairing = Pairing::half_split;
   std::int64_t head_dim = 0;       ///< lanes of a head; 0: rotary_offset + rotary_dim
   std::int64_t rotary_offset = 0;  ///< first lane that turns

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <rotary/rope.hpp>
 #include <vector>
@@ -151,7 +152,9 @@ TEST(Rotate, TheForcedKernelRuns) {
   const auto run = [&](std::string_view kernel) {
     std::vector<float> out(x.size());
     const auto plan = rope.plan({thd(x.data(), 64, 1, 128).shape}, {.kernel = kernel}).value();
-    if (!kernel.empty()) EXPECT_EQ(plan.kernel(), kernel);
+    if (!kernel.empty()) {
+      EXPECT_EQ(plan.kernel(), kernel);
+    }
     EXPECT_SUCCEEDS(
         rope.rotate(angles, {thd(x.data(), 64, 1, 128), thd(out.data(), 64, 1, 128)}, {.kernel = kernel}));
     return out;
