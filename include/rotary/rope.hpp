@@ -63,8 +63,7 @@ class ROTARY_API Rope {
   /// The widest rotary window, lanes.
   static constexpr std::int64_t max_rotary_dim = Spectrum::max_rotary_dim;
 
-  /// Errors: a window that leaves the head, a width over max_rotary_dim, policy ggml without a base,
-  /// policy table (see from_table).
+  /// Errors: a window that leaves the head, policy ggml without a base, policy table (see from_table).
   static Result<Rope> make(const RopeOptions& options);
 
   /// cos and sin of the caller's own. `options.spectrum` and `options.policy` are not read. The table is

@@ -31,9 +31,6 @@ Rope::Rope(std::shared_ptr<const impl::RopeState> state, Pairing pairing, Direct
 
 Result<Rope> Rope::assemble(std::shared_ptr<const impl::AngleSource> source, const RopeOptions& options) {
   const std::int64_t rotary_dim = 2 * source->pairs();
-  if (rotary_dim > max_rotary_dim) {
-    return impl::invalid("rotary_dim ", rotary_dim, ": must be at most ", max_rotary_dim);
-  }
   if (options.rotary_offset < 0) {
     return impl::invalid("rotary_offset ", options.rotary_offset, ": must not be negative");
   }

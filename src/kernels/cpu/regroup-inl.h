@@ -21,7 +21,7 @@ namespace rotary::impl::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// x0 y0 x1 y1 … to x0 x1 …, y0 y1 …
+/// x0 y0 x1 y1 ... to x0 x1 ..., y0 y1 ...
 template <class D, class Word = hn::TFromD<D>>
 HWY_INLINE void unzip_step(D d, const Word* from, Word* x, Word* y) {
   if constexpr (sizeof(Word) == 2) {
@@ -38,7 +38,7 @@ HWY_INLINE void unzip_step(D d, const Word* from, Word* x, Word* y) {
   }
 }
 
-/// x0 x1 …, y0 y1 … to x0 y0 x1 y1 …
+/// x0 x1 ..., y0 y1 ... to x0 y0 x1 y1 ...
 template <class D, class Word = hn::TFromD<D>>
 HWY_INLINE void zip_step(D d, const Word* x, const Word* y, Word* to) {
   if constexpr (sizeof(Word) == 2) {

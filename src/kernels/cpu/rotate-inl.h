@@ -47,7 +47,7 @@ struct HalvesRow {
 };
 
 /// One row for heads of adjacent lanes: each number twice, the sine with its sign, so that a vector of x y x
-/// y … turns with its own swapped copy.
+/// y ... turns with its own swapped copy.
 template <class Element>
 struct AdjacentRow {
   using Number = Wide<Element>;
