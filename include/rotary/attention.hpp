@@ -21,9 +21,9 @@ namespace rotary {
 
 struct AttentionOptions {
   bool causal = false;  ///< query token t sees key tokens up to t + (key tokens - query tokens)
-  std::optional<Positions> q_positions;  ///< default: the last query tokens of the keys' range
-  std::optional<Positions> k_positions;  ///< default: 0 ... key tokens
-  std::optional<double> scale;           ///< default: softmax_factor / sqrt(head_dim)
+  std::optional<Positions> q_positions = {};  ///< default: the last query tokens of the keys' range
+  std::optional<Positions> k_positions = {};  ///< default: 0 ... key tokens
+  std::optional<double> scale = {};           ///< default: softmax_factor / sqrt(head_dim)
 };
 
 /// q [batch, q tokens, heads, head_dim], k and v [batch, k tokens, kv_heads, ...], out like q with v's

@@ -2,7 +2,10 @@
 #include "rotate/overlap.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
+
+#include "base/checked.hpp"
 
 namespace rotary::impl {
 namespace {
@@ -68,6 +71,26 @@ bool overlap_from(const ByteView& a, int ia, const ByteView& b, int ib, std::int
 }
 
 }  // namespace
+
+bool addressable(const HeadsShape& shape) noexcept {
+  const std::int64_t extents[] = {shape.batch, shape.tokens, shape.heads, shape.head_dim};
+  const std::int64_t strides[] = {shape.batch_stride, shape.token_stride, shape.head_stride,
+                                  shape.lane_stride};
+  const auto size = static_cast<std::int64_t>(size_of(shape.dtype));
+  std::int64_t elements = size, low = 0, high = 0;
+  for (int axis = 0; axis < 4; ++axis) {
+    const auto more = checked_mul(elements, extents[axis]);
+    if (!more) return false;
+    elements = *more;
+    const auto steps = checked_mul(extents[axis] - 1, strides[axis]);
+    const auto bytes = steps ? checked_mul(*steps, size) : std::nullopt;
+    if (!bytes) return false;
+    const auto end = checked_add(*bytes < 0 ? low : high, *bytes);
+    if (!end || *end == std::numeric_limits<std::int64_t>::min()) return false;
+    (*bytes < 0 ? low : high) = *end;
+  }
+  return true;
+}
 
 bool overlaps_itself(const HeadsShape& shape) noexcept {
   const ByteView view(nullptr, shape);

@@ -7,6 +7,8 @@
 
 namespace rotary::impl {
 
+/// Every element's offset in bytes, from the first, fits an int64, and the number of elements does.
+bool addressable(const HeadsShape& shape) noexcept;
 /// Two elements of one view share memory. The shape is addressable.
 bool overlaps_itself(const HeadsShape& shape) noexcept;
 /// An element of a shares memory with an element of b. Both shapes are addressable.

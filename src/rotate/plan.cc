@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Validation and the choice of a kernel. Whatever can be known without pointers is decided here.
-#include <limits>
-
-#include "base/checked.hpp"
 #include "base/message.hpp"
 #include "kernels/kernel_list.hpp"
 #include "rotate/overlap.hpp"
@@ -11,27 +8,6 @@
 
 namespace rotary {
 namespace {
-
-/// True if every element's offset in bytes, from the first, fits an int64, and the number of elements does.
-bool addressable(const HeadsShape& shape) noexcept {
-  const std::int64_t extents[] = {shape.batch, shape.tokens, shape.heads, shape.head_dim};
-  const std::int64_t strides[] = {shape.batch_stride, shape.token_stride, shape.head_stride,
-                                  shape.lane_stride};
-  const auto size = static_cast<std::int64_t>(size_of(shape.dtype));
-  std::int64_t elements = size, low = 0, high = 0;
-  for (int axis = 0; axis < 4; ++axis) {
-    const auto more = impl::checked_mul(elements, extents[axis]);
-    if (!more) return false;
-    elements = *more;
-    const auto steps = impl::checked_mul(extents[axis] - 1, strides[axis]);
-    const auto bytes = steps ? impl::checked_mul(*steps, size) : std::nullopt;
-    if (!bytes) return false;
-    const auto end = impl::checked_add(*bytes < 0 ? low : high, *bytes);
-    if (!end || *end == std::numeric_limits<std::int64_t>::min()) return false;
-    (*bytes < 0 ? low : high) = *end;
-  }
-  return true;
-}
 
 Status check_extents(std::string_view operand, const HeadsShape& shape, const HeadsShape& in,
                      std::int64_t head_dim) {
@@ -52,7 +28,7 @@ Status check_extents(std::string_view operand, const HeadsShape& shape, const He
                    in.heads, "] as the input");
   }
   const bool empty = shape.batch == 0 || shape.tokens == 0 || shape.heads == 0 || shape.head_dim == 0;
-  if (!empty && !addressable(shape)) {
+  if (!empty && !impl::addressable(shape)) {
     return invalid(operand, ": batch ", shape.batch, ", tokens ", shape.tokens, ", heads ", shape.heads,
                    " with these strides reach beyond 2^63 bytes");
   }
