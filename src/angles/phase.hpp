@@ -50,7 +50,7 @@ struct CosSin {
   double cos, sin;
 };
 
-/// Within 1.2e-16 of cos and sin of phase * 2 pi / 2^64.
+/// Within 1.0e-16 of cos and sin of phase * 2 pi / 2^64.
 inline CosSin sincos_of_phase(std::uint64_t phase) noexcept {
   // phase = quarter * 2^62 + high * 2^32 + low, with |high| <= 2^29 and |low| <= 2^31: at most an eighth of a
   // turn away from a quarter.
