@@ -70,8 +70,8 @@ static constexpr RotateFunction rotate = nullptr;
 #endif
 
 static constexpr auto name = target_name(HWY_STR(HWY_NAMESPACE));
-static constexpr Kernel kernel = {name.data(), "SIMD by Highway, lane stride 1",
-                                  unavailable<HWY_TARGET, HWY_NATIVE_FMA>, declines, rotate};
+[[maybe_unused]] static constexpr Kernel kernel = {name.data(), "SIMD by Highway, lane stride 1",
+                                                   unavailable<HWY_TARGET, HWY_NATIVE_FMA>, declines, rotate};
 
 }  // namespace rotary::impl::HWY_NAMESPACE
 
@@ -94,9 +94,7 @@ constexpr auto kernels = [] {
 
 }  // namespace
 
-std::span<const Kernel> cpu_kernels() noexcept {
-  return kernels;
-}
+std::span<const Kernel> cpu_kernels() noexcept { return kernels; }
 
 }  // namespace rotary::impl
 #endif
