@@ -35,14 +35,14 @@ struct ModelValue {
   std::size_t rope = 0;  ///< index into ropes()
   std::string key;       ///< the library's word: "base", "rotary_dim", "pairing", "factor", ...
   ModelNumberOrText value;
-  std::string
-      from;  ///< a key of the file ("rope_parameters.rope_theta"), "default of gemma3", "derived: ..."
+  /// A key of the file ("rope_parameters.rope_theta"), "default of gemma3", "derived: ..."
+  std::string from;
   bool assumed = false;  ///< nobody stated it: neither the file nor the architecture
 };
 
 struct ModelOptions {
-  std::optional<std::int64_t> length;  ///< tokens, for length-dependent types
-  std::optional<Pairing> pairing;      ///< overrides the table by architecture
+  std::optional<std::int64_t> length = {};  ///< tokens, for length-dependent types
+  std::optional<Pairing> pairing = {};      ///< overrides the table by architecture
   AnglePolicy policy = AnglePolicy::exact;
   bool strict = false;  ///< warnings are errors
 };
@@ -71,9 +71,11 @@ class ROTARY_API Model {
 
   std::span<const ModelRope> ropes() const noexcept { return ropes_; }
   const ModelRope* find_rope(std::string_view name) const noexcept;
-  /// For each layer the index into ropes(), or empty where the layer has no rope.
+  /// For each layer the index into ropes(), or empty where the layer has no rope. Empty altogether if nobody
+  /// says how many layers there are (flags).
   std::span<const std::optional<std::size_t>> layers() const noexcept { return layers_; }
-  /// The rope of layer n. Errors: no such layer; the layer has no rope.
+  /// The rope of layer n; where the number of layers is not known, the only rope. Errors: no such layer; the
+  /// layer has no rope.
   Result<Rope> rope_for_layer(std::int64_t layer) const;
 
   std::span<const ModelValue> values() const noexcept { return values_; }

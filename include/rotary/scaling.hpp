@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// How a model stretches its frequencies beyond the length it was trained for. One struct a type; the member
-/// names are the keys of config.json, the defaults are Transformers'.
+/// names are the keys of config.json, the defaults are Transformers', `required` names the keys without one.
 ///
 /// Notation: w_i = base^(-2i/rotary_dim), the unscaled inverse frequency of pair i; W_i the scaled one;
 /// A the attention factor, which multiplies cos and sin; L the original context length.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -17,6 +18,7 @@ namespace rotary::scaling {
 /// W_i = w_i, A = 1.
 struct None {
   static constexpr std::string_view name = "default";
+  static constexpr std::array<std::string_view, 0> required = {};
   template <class Self, class Visit>
   static void fields(Self&&, Visit&&) {}
   friend bool operator==(const None&, const None&) = default;
@@ -25,6 +27,7 @@ struct None {
 /// Position interpolation: W_i = w_i / factor, A = 1. Source: Chen et al. 2023, arXiv:2306.15595.
 struct Linear {
   static constexpr std::string_view name = "linear";
+  static constexpr std::array<std::string_view, 1> required = {"factor"};
   double factor = 1;  ///< 4 means four times the length; llama.cpp's freq_scale is 1/4
 
   template <class Self, class Visit>
@@ -39,6 +42,8 @@ struct Linear {
 /// high == low is a step; high < low is an error. Source: Meta's llama-models and Transformers' `llama3`.
 struct Llama3 {
   static constexpr std::string_view name = "llama3";
+  static constexpr std::array<std::string_view, 4> required = {
+      "factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"};
   double factor = 8;
   double low_freq_factor = 1;
   double high_freq_factor = 4;
@@ -63,6 +68,7 @@ struct Llama3 {
 /// 1/sqrt(head_dim); it is reported beside A and never folded into it.
 struct Yarn {
   static constexpr std::string_view name = "yarn";
+  static constexpr std::array<std::string_view, 1> required = {"factor"};
   double factor = 1;
   double original_max_position_embeddings = 4096;  ///< L, tokens
   double beta_fast = 32;                           ///< turns within L

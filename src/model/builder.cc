@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/builder.hpp"
+
+#include <algorithm>
+
+namespace rotary {
+namespace {
+
+using impl::RopeDescription;
+
+/// Pair i of the sections in turns (t h w t h w ...): each axis but the first takes every n-th pair while it
+/// has any, the first one takes the rest.
+std::vector<std::uint8_t> interleaved_axis(const std::vector<std::int64_t>& sections, std::int64_t pairs) {
+  std::vector<std::uint8_t> axis(static_cast<std::size_t>(pairs), 0);
+  const auto axes = static_cast<std::int64_t>(sections.size());
+  for (std::int64_t a = 1; a < axes; ++a) {
+    const std::int64_t end = std::min(pairs, sections[static_cast<std::size_t>(a)] * axes);
+    for (std::int64_t i = a; i < end; i += axes)
+      axis[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(a);
+  }
+  return axis;
+}
+
+Result<Spectrum> spectrum_of(const RopeDescription& rope) {
+  const auto& sections = rope.axis_sections.value;
+  auto spectrum = Spectrum::make({.rotary_dim = rope.rotary_dim.value,
+                                  .base = rope.base.value,
+                                  .scaling = rope.scaling.value,
+                                  .axis_sections = sections});
+  if (!spectrum) return spectrum;
+  if (const auto& divisors = rope.divisors.value; !divisors.empty()) {
+    std::vector<double> inv_freq(spectrum->inv_freq().begin(), spectrum->inv_freq().end());
+    if (divisors.size() != inv_freq.size()) {
+      return impl::invalid(rope.divisors.from, ": ", divisors.size(), " numbers, must be one a pair, ",
+                           inv_freq.size());
+    }
+    std::transform(inv_freq.begin(), inv_freq.end(), divisors.begin(), inv_freq.begin(), std::divides<>());
+    spectrum = Spectrum::from_inv_freq(inv_freq, spectrum->attention_factor());
+  }
+  if (spectrum && rope.interleaved_axes && sections.size() > 1) {
+    return spectrum->with_axis(interleaved_axis(sections, spectrum->pairs()));
+  }
+  return spectrum;
+}
+
+/// Which of YaRN's rules gave A, and what the rule it passed over would have given.
+std::string attention_rule(const Scaling& scaling) {
+  const auto* yarn = std::get_if<scaling::Yarn>(&scaling);
+  if (yarn == nullptr) return impl::message("derived: scaling ", name(scaling));
+  if (yarn->mscale.value_or(0) == 0 || yarn->mscale_all_dim.value_or(0) == 0)
+    return "derived: 0.1 ln(factor) + 1";
+  scaling::Yarn alone = *yarn;
+  alone.mscale.reset();
+  const auto without = Spectrum::make({.rotary_dim = 0, .scaling = alone});
+  return impl::message("derived: mscale over mscale_all_dim; without the two it would be ",
+                       without ? without->attention_factor() : 1);
+}
+
+}  // namespace
+
+ModelBuilder::ModelBuilder(Model::Source source, std::string origin, const ModelOptions& options)
+    : options_(options) {
+  model_.source_ = source;
+  model_.origin_ = std::move(origin);
+}
+
+void ModelBuilder::set_names(std::string architecture, std::string model_type) {
+  model_.architecture_ = std::move(architecture);
+  model_.model_type_ = std::move(model_type);
+}
+
+void ModelBuilder::add_rope(const RopeDescription& description) {
+  if (failed()) return;
+  const auto spectrum = spectrum_of(description);
+  if (!spectrum) return malformed("rope ", description.name, ": ", spectrum.status().message());
+  const std::int64_t head_dim = description.head_dim.value, width = description.rotary_dim.value;
+  const std::int64_t offset = description.rotary_offset.value;
+  if (offset < 0 || offset > head_dim - width) {
+    return malformed("rope ", description.name, ": rotary_dim ", width, " at rotary_offset ", offset,
+                     ": must lie within head_dim ", head_dim);
+  }
+  auto rope = Rope::make({.spectrum = *spectrum,
+                          .pairing = description.pairing.value,
+                          .head_dim = head_dim,
+                          .rotary_offset = offset,
+                          .direction = description.direction.value,
+                          .policy = options_.policy});
+  if (!rope) return fail(rope.status().code(), "rope ", description.name, ": ", rope.status().message());
+
+  const std::size_t index = model_.ropes_.size();
+  const auto add = [&](std::string key, ModelNumberOrText value, const auto& source) {
+    add_value({index, std::move(key), std::move(value), source.from, source.assumed});
+  };
+  add("head_dim", head_dim, description.head_dim);
+  add("rotary_dim", width, description.rotary_dim);
+  if (offset != 0) add("rotary_offset", offset, description.rotary_offset);
+  add("base", description.base.value, description.base);
+  add("scaling", std::string(name(description.scaling.value)), description.scaling);
+  for (ModelValue value : description.scaling_values) {
+    value.rope = index;
+    add_value(std::move(value));
+  }
+  if (const auto& divisors = description.divisors; !divisors.value.empty()) {
+    add("divisors", divisors.value, divisors);
+  }
+  const bool stated = std::ranges::any_of(description.scaling_values,
+                                          [](const ModelValue& v) { return v.key == "attention_factor"; });
+  if (!std::holds_alternative<scaling::None>(description.scaling.value) && !stated) {
+    add_value(
+        {index, "attention_factor", spectrum->attention_factor(), attention_rule(description.scaling.value)});
+  }
+  if (const auto& sections = description.axis_sections; !sections.value.empty()) {
+    add("axis_sections", std::vector<double>(sections.value.begin(), sections.value.end()), sections);
+  }
+  add("pairing", std::string(name(description.pairing.value)), description.pairing);
+  add("direction", std::string(name(description.direction.value)), description.direction);
+  if (description.original_context) {
+    add("original_context", description.original_context->value, *description.original_context);
+  }
+  if (description.context) add("context", description.context->value, *description.context);
+
+  const auto tokens = [](const auto& sourced) {
+    return sourced ? std::optional(sourced->value) : std::nullopt;
+  };
+  model_.ropes_.push_back({description.name, *std::move(rope), tokens(description.original_context),
+                           tokens(description.context)});
+}
+
+void ModelBuilder::add_rope(std::string name, Rope rope, std::string from) {
+  const std::size_t index = model_.ropes_.size();
+  const auto add = [&](std::string key, ModelNumberOrText value) {
+    add_value({index, std::move(key), std::move(value), from});
+  };
+  add("head_dim", rope.head_dim());
+  add("rotary_dim", rope.rotary_dim());
+  if (rope.rotary_offset() != 0) add("rotary_offset", rope.rotary_offset());
+  if (rope.spectrum().base()) add("base", *rope.spectrum().base());
+  add("scaling", std::string(rotary::name(rope.spectrum().scaling())));
+  add("pairing", std::string(rotary::name(rope.pairing())));
+  add("direction", std::string(rotary::name(rope.direction())));
+  model_.ropes_.push_back({std::move(name), std::move(rope), std::nullopt, std::nullopt});
+}
+
+Result<Model> ModelBuilder::finish() && {
+  if (!failed() && options_.strict && !model_.warnings_.empty()) malformed(model_.warnings_.front());
+  if (failed()) return status_;
+  return std::move(model_);
+}
+
+}  // namespace rotary

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts a Model together. The first failure sticks; whoever reads goes on with nothing and finish() reports
+// it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <rotary/model.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/message.hpp"
+
+namespace rotary {
+namespace impl {
+
+/// A value and who stated it.
+template <class T>
+struct Sourced {
+  T value{};
+  std::string from;
+  bool assumed = false;
+};
+
+/// One rope, as far as a file and its family describe it.
+struct RopeDescription {
+  std::string name = "default";
+  Sourced<std::int64_t> head_dim, rotary_dim, rotary_offset;
+  Sourced<double> base;
+  Sourced<Scaling> scaling;
+  std::vector<ModelValue> scaling_values;  ///< of the fields of the scaling
+  Sourced<std::vector<double>> divisors;   ///< of each pair's frequency, after the scaling; or empty
+  Sourced<std::vector<std::int64_t>> axis_sections;
+  bool interleaved_axes = false;
+  Sourced<Pairing> pairing;
+  Sourced<Direction> direction;
+  std::optional<Sourced<std::int64_t>> original_context, context;
+};
+
+}  // namespace impl
+
+class ModelBuilder {
+ public:
+  ModelBuilder(Model::Source source, std::string origin, const ModelOptions& options);
+
+  const ModelOptions& options() const noexcept { return options_; }
+  bool failed() const noexcept { return !status_.ok(); }
+  template <class... Pieces>
+  void fail(StatusCode code, const Pieces&... pieces) {
+    if (!failed()) status_ = impl::failure(code, model_.origin_, ": ", pieces...);
+  }
+  template <class... Pieces>
+  void malformed(const Pieces&... pieces) {
+    fail(StatusCode::malformed, pieces...);
+  }
+  template <class... Pieces>
+  void warn(const Pieces&... pieces) {
+    model_.warnings_.push_back(impl::message(pieces...));
+  }
+
+  void set_names(std::string architecture, std::string model_type);
+  /// Its index is the number of ropes before it.
+  void add_rope(const impl::RopeDescription& rope);
+  void add_rope(std::string name, Rope rope, std::string from);
+  void add_value(ModelValue value) { model_.values_.push_back(std::move(value)); }
+  void set_layers(std::vector<std::optional<std::size_t>> layers) { model_.layers_ = std::move(layers); }
+
+  Result<Model> finish() &&;
+
+ private:
+  ModelOptions options_;
+  Status status_;
+  Model model_;
+};
+
+}  // namespace rotary

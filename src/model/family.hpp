@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a family of models takes for granted and its files do not say. A new family is a row of the table.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <rotary/rope.hpp>
+#include <string_view>
+
+namespace rotary::impl {
+
+/// Which layers have no rope.
+enum class NoRope : std::uint8_t {
+  none,
+  full_layers,  ///< those of full attention
+  every_nth,    ///< every pattern-th, or as no_rope_layers says
+};
+
+struct Family {
+  std::string_view model_types;  ///< model_type of config.json; several, with spaces between
+  std::string_view gguf = {};    ///< general.architecture of GGUF; several, with spaces between
+
+  std::optional<Pairing> pairing = {};       ///< as Hugging Face's code rotates; empty: not known
+  std::optional<Pairing> gguf_pairing = {};  ///< as the rows of the q and k weights lie in GGUF
+  Direction direction = Direction::forward;
+
+  std::optional<double> base = {};        ///< where the file is silent
+  std::optional<double> local_base = {};  ///< of the sliding-window layers, if they have a rope of their own
+  bool local_scaling = false;             ///< an old rope_scaling applies to the local rope too
+  std::int64_t head_dim = 0;              ///< 0: hidden_size / num_attention_heads
+  std::int64_t rotary_dim = 0;            ///< 0: head_dim * partial
+  double partial = 1;
+
+  std::int64_t pattern = 0;  ///< every pattern-th layer is one of full attention, or without rope
+  bool full_first = false;   ///< layer 0 is one of them; else layer pattern - 1 is the first
+  NoRope no_rope = NoRope::none;
+  bool interleaved_axes = false;      ///< M-RoPE sections take turns: t h w t h w ... t t
+  bool window_at_end = false;         ///< GGUF: the lanes that turn are the last of the head
+  bool truncate = true;               ///< GGUF: YaRN's key of that name, which the file cannot state
+  std::string_view unsupported = {};  ///< why not, if this family cannot be described
+};
+
+/// The row, or null.
+const Family* family_of_model_type(std::string_view model_type) noexcept;
+const Family* family_of_gguf(std::string_view architecture) noexcept;
+
+}  // namespace rotary::impl

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/hf_config.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "model/readers.hpp"
+#include "model/scaling_keys.hpp"
+
+namespace rotary::impl {
+namespace {
+
+constexpr std::string_view base_keys[] = {"rope_theta", "rotary_emb_base", "rotary_base", "global_rope_theta",
+                                          "rope_global_theta"};
+constexpr std::string_view local_base_keys[] = {"rope_local_base_freq", "local_rope_theta",
+                                                "rope_local_theta", "swa_rope_theta"};
+constexpr std::string_view context_keys[] = {"max_position_embeddings", "n_positions", "n_ctx",
+                                             "max_sequence_length", "seq_length"};
+constexpr std::string_view text_model_keys[] = {"text_config", "llm_config", "language_config"};
+
+/// One rope to be read: the layers it is for, and the dictionaries that describe it.
+struct RopePlan {
+  std::string name, layer_type;
+  Keys now;     ///< rope_parameters, or one entry of it
+  Keys before;  ///< rope_scaling
+};
+
+bool is_local(const RopePlan& plan) { return plan.layer_type == sliding_attention; }
+
+std::string rope_name(std::string_view layer_type) {
+  if (layer_type == full_attention) return "global";
+  return std::string(layer_type == sliding_attention ? "local" : layer_type);
+}
+
+/// rope_parameters is one dictionary a layer type if any of its keys is one.
+bool is_nested(const Keys& parameters, const LayerPlan& layers) {
+  return std::ranges::any_of(parameters.object(), [&](const auto& entry) {
+    constexpr std::string_view labels[] = {"main", "compress"};
+    return entry.first.ends_with("_attention") ||
+           std::ranges::find(labels, entry.first) != std::end(labels) ||
+           std::ranges::find(layers.types, entry.first) != layers.types.end();
+  });
+}
+
+std::vector<RopePlan> plan_ropes(const HfConfig& config, const LayerPlan& layers) {
+  const Keys now = config.top.child("rope_parameters"), before = config.top.child("rope_scaling");
+  const Keys nothing(nullptr, "", config.builder);
+  std::vector<RopePlan> plans;
+  if (is_nested(now, layers)) {
+    for (const auto& [type, value] : now.object()) {
+      if (value.is_null()) continue;
+      const bool old_applies = type == full_attention || config.family.local_scaling;
+      plans.push_back({rope_name(type), type, now.child(type), old_applies ? before : nothing});
+    }
+  } else if (config.family.local_base) {
+    const Keys& local = config.family.local_scaling ? before : nothing;
+    plans.push_back({"local", std::string(sliding_attention), nothing, local});
+    plans.push_back({"global", std::string(full_attention), now, before});
+  } else {
+    plans.push_back({"default", "", now, before});
+  }
+  const auto first_layer = [&](const RopePlan& p) { return std::ranges::find(layers.types, p.layer_type); };
+  std::ranges::stable_sort(plans, {}, first_layer);
+  return plans;
+}
+
+void read_base(const HfConfig& config, const RopePlan& plan, RopeDescription& rope) {
+  Agreed<double> base(config.builder);
+  base.add(plan.now.number("rope_theta"));
+  base.add(plan.before.number("rope_theta"));
+  if (is_local(plan) && config.family.local_base) {
+    for (const auto key : local_base_keys) base.add(config.top.number(key));
+  } else if (plan.layer_type == "compress") {
+    base.add(config.top.number("compress_rope_theta"));
+  } else {
+    for (const auto key : base_keys) base.add(config.top.number(key));
+  }
+  if (const auto ratio = config.top.number("rope_ratio")) {
+    base.add(Sourced<double>{10000 * ratio->value, "derived: 10000 * rope_ratio"});
+  }
+  const auto& known =
+      is_local(plan) && config.family.local_base ? config.family.local_base : config.family.base;
+  if (base.value()) {
+    rope.base = *base.value();
+  } else if (known) {
+    rope.base = {*known, config.family_default()};
+  } else {
+    rope.base = {10000, "default: the file states no base", true};
+  }
+}
+
+/// Both dictionaries, where both are there, must say the same.
+void read_scalings(const HfConfig& config, const RopePlan& plan, RopeDescription& rope) {
+  const bool both = plan.now.present() && plan.before.present();
+  auto reading = read_scaling(plan.now.present() ? plan.now : plan.before, config.top, config.builder);
+  if (both) {
+    const auto old = read_scaling(plan.before, config.top, config.builder);
+    if (old.scaling.value != reading.scaling.value) {
+      config.builder.malformed(plan.now.path(), " (", name(reading.scaling.value), ") and ",
+                               plan.before.path(), " (", name(old.scaling.value),
+                               "): must describe the same scaling");
+    }
+  }
+  rope.scaling = std::move(reading.scaling);
+  rope.scaling_values = std::move(reading.values);
+  if (reading.original_length) {
+    const auto& length = *reading.original_length;
+    rope.original_context =
+        Sourced<std::int64_t>{std::llround(std::clamp(length.value, 0.0, 9e15)), length.from, length.assumed};
+  }
+}
+
+/// Only DeepSeek-style attention multiplies mscale_all_dim into the softmax; elsewhere the key is inert
+/// there.
+void settle_softmax(const HfConfig& config, RopeDescription& rope) {
+  auto* yarn = std::get_if<scaling::Yarn>(&rope.scaling.value);
+  if (yarn == nullptr || yarn->mscale_all_dim.value_or(0) == 0 || yarn->softmax_factor) return;
+  if (config.top.find("qk_rope_head_dim") != nullptr) return;
+  yarn->softmax_factor = 1;
+  rope.scaling_values.push_back(
+      {0, "softmax_factor", 1.0,
+       "derived: only latent attention (qk_rope_head_dim) reads mscale_all_dim there"});
+}
+
+void compare_lengths(const HfConfig& config, const RopeDescription& rope) {
+  const auto* yarn = std::get_if<scaling::Yarn>(&rope.scaling.value);
+  if (!rope.context || !rope.original_context || rope.original_context->value <= 0) return;
+  const double context = static_cast<double>(rope.context->value);
+  const double ratio = context / static_cast<double>(rope.original_context->value);
+  if (ratio < 1) {
+    config.builder.warn(rope.context->from, " ", context, " is less than ", rope.original_context->from, " ",
+                        rope.original_context->value);
+  } else if (yarn != nullptr && ratio != 1 && yarn->factor != ratio) {
+    config.builder.warn("factor ", yarn->factor, " is used, though ", rope.context->from, " / ",
+                        rope.original_context->from, " is ", ratio);
+  }
+}
+
+void read_axes(const HfConfig& config, const RopePlan& plan, RopeDescription& rope) {
+  const Keys& dict = plan.now.present() ? plan.now : plan.before;
+  const auto* sections = dict.list("mrope_section");
+  if (sections == nullptr) return;
+  rope.axis_sections.from = dict.path_of("mrope_section");
+  for (const Json& section : *sections) {
+    const auto* pairs = section.get<std::int64_t>();
+    if (pairs == nullptr) {
+      return config.builder.malformed(rope.axis_sections.from, ": expected whole numbers, got ",
+                                      kind(section));
+    }
+    rope.axis_sections.value.push_back(*pairs);
+  }
+  const auto interleaved = dict.boolean("mrope_interleaved");
+  rope.interleaved_axes = config.family.interleaved_axes || (interleaved && interleaved->value);
+}
+
+void read_pairing(const HfConfig& config, RopeDescription& rope) {
+  const auto& family = config.family;
+  rope.direction = {family.direction,
+                    family.direction == Direction::forward ? "default" : config.family_default()};
+  const auto regroup = config.top.boolean("rope_interleave");
+  if (const auto& option = config.builder.options().pairing) {
+    rope.pairing = {*option, "option pairing"};
+  } else if (regroup && (!config.known_family || family.pairing == Pairing::interleaved_to_half)) {
+    rope.pairing = {regroup->value ? Pairing::interleaved_to_half : Pairing::half_split, regroup->from};
+  } else if (family.pairing) {
+    rope.pairing = {*family.pairing, config.family_default()};
+  } else {
+    rope.pairing = {Pairing::half_split, "default of Hugging Face's models", true};
+  }
+}
+
+RopeDescription read_rope(const HfConfig& config, const RopePlan& plan) {
+  RopeDescription rope;
+  rope.name = plan.name;
+  read_window(config, plan.now, rope);
+  read_base(config, plan, rope);
+  Agreed<std::int64_t> context(config.builder);
+  for (const auto key : context_keys) context.add(config.top.integer(key));
+  rope.context = context.value();
+  read_scalings(config, plan, rope);
+  settle_softmax(config, rope);
+  compare_lengths(config, rope);
+  read_axes(config, plan, rope);
+  read_pairing(config, rope);
+  return rope;
+}
+
+void assign_layers(const HfConfig& config, const LayerPlan& layers, const std::vector<RopePlan>& plans) {
+  const auto nulls = config.top.child("rope_parameters");
+  std::vector<std::optional<std::size_t>> assigned;
+  for (std::size_t i = 0; i < layers.types.size(); ++i) {
+    const std::string& type = layers.types[i];
+    const auto plan = std::ranges::find_if(
+        plans, [&](const auto& p) { return p.layer_type.empty() || p.layer_type == type; });
+    const Json* stated = find(nulls.object(), type);
+    const bool none = layers.without_rope[i] || is_without_positions(type) || (stated && stated->is_null());
+    if (!none && plan == plans.end()) {
+      return config.builder.malformed("layer_types: no rope is described for \"", type, "\"");
+    }
+    assigned.push_back(none ? std::nullopt : std::optional(static_cast<std::size_t>(plan - plans.begin())));
+  }
+  config.builder.set_layers(std::move(assigned));
+}
+
+/// The document itself, or the part of it that describes the text model.
+Keys text_model(const Keys& document) {
+  for (const auto key : text_model_keys) {
+    const Json* part = document.find(key);
+    if (part != nullptr && part->get<Json::Object>() != nullptr) return document.child(key);
+  }
+  return document;
+}
+
+std::string architecture_of(const Keys& document) {
+  const auto* list = document.list("architectures");
+  const auto* first = list == nullptr || list->empty() ? nullptr : list->front().get<std::string>();
+  return first == nullptr ? "" : *first;
+}
+
+}  // namespace
+
+void warn_about_similar_keys(const HfConfig& config) {
+  constexpr auto known = std::to_array<std::string_view>(
+      {"rope_theta", "rope_scaling", "rope_parameters", "partial_rotary_factor", "rotary_emb_base",
+       "rotary_base", "rotary_pct", "rope_pct", "rope_percent", "rotary_dim", "rope_dim", "rotary_emb_dim",
+       "rotary_emb_fraction", "rope_local_base_freq", "rope_local_theta", "rope_global_theta", "rope_ratio",
+       "rope_interleave"});
+  for (const auto& [key, value] : config.top.object()) {
+    const bool looks_like_one = key.starts_with("rope") || key.starts_with("rotary_");
+    if (!looks_like_one || value.is_null() || std::ranges::find(known, key) != known.end()) continue;
+    const std::string_view close = key.find("scal") != key.npos ? "rope_scaling" : similar(key, known);
+    config.builder.warn(config.top.path_of(key), ": not a key that is read",
+                        close.empty() ? "" : message("; did you mean ", close, "?"));
+  }
+}
+
+void read_hf_config(const Json& json, ModelBuilder& builder) {
+  const auto* object = json.get<Json::Object>();
+  if (object == nullptr) return builder.malformed("expected an object, got ", kind(json));
+  const Keys document(object, "", builder);
+  const Keys top = text_model(document);
+  auto model_type = top.text("model_type");
+  if (!model_type) model_type = document.text("model_type");
+  const std::string type = model_type ? model_type->value : "";
+  builder.set_names(architecture_of(document), type);
+
+  const Family* family = family_of_model_type(type);
+  const HfConfig config{top, type, family == nullptr ? Family() : *family, family != nullptr, builder};
+  if (!config.family.unsupported.empty()) {
+    return builder.fail(StatusCode::unsupported, "model_type ", type,
+                        ": not supported: ", config.family.unsupported);
+  }
+  if (!config.known_family && !builder.options().pairing) {
+    builder.warn(
+        type.empty() ? std::string("model_type: missing") : message("model_type ", type, ": not known"),
+        ", so the pairing half_split is assumed");
+  }
+  warn_about_similar_keys(config);
+  const LayerPlan layers = read_layers(config);
+  const auto plans = plan_ropes(config, layers);
+  if (plans.empty()) return builder.malformed("rope_parameters: null for every layer type, so there is no rope");
+  for (const RopePlan& plan : plans) builder.add_rope(read_rope(config, plan));
+  if (const auto beta = plans.front().now.number("llama_4_scaling_beta")) {
+    builder.add_value({0, "llama_4_scaling_beta", beta->value, beta->from});
+  }
+  assign_layers(config, layers, plans);
+}
+
+}  // namespace rotary::impl

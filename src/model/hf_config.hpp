@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a config.json's reading.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/family.hpp"
+#include "model/keys.hpp"
+
+namespace rotary::impl {
+
+/// The object that describes the text model, and what its family takes for granted.
+struct HfConfig {
+  Keys top;
+  std::string model_type;
+  Family family;
+  bool known_family;
+  ModelBuilder& builder;
+
+  std::string family_default() const { return message("default of ", model_type); }
+};
+
+/// head_dim, rotary_dim and rotary_offset of the rope described by `dict`.
+void read_window(const HfConfig& config, const Keys& dict, RopeDescription& rope);
+
+/// One word a layer: an entry of layer_types, or "" where every layer is alike. `without_rope` are the layers
+/// that the config excepts.
+struct LayerPlan {
+  std::vector<std::string> types;
+  std::vector<bool> without_rope;
+};
+LayerPlan read_layers(const HfConfig& config);
+
+inline constexpr std::string_view full_attention = "full_attention", sliding_attention = "sliding_attention";
+
+/// "linear_attention", "mamba", ...: layers that no rope is for.
+bool is_without_positions(std::string_view layer_type) noexcept;
+
+/// Keys that look like a misspelled rope key: a warning each.
+void warn_about_similar_keys(const HfConfig& config);
+
+}  // namespace rotary::impl

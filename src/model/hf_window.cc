@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "model/hf_config.hpp"
+
+namespace rotary::impl {
+namespace {
+
+constexpr std::string_view head_dim_keys[] = {"head_dim", "kv_channels"};
+constexpr std::string_view hidden_keys[] = {"hidden_size", "n_embd", "d_model", "dim"};
+constexpr std::string_view heads_keys[] = {"num_attention_heads", "n_head", "n_heads", "num_heads"};
+constexpr std::string_view width_keys[] = {"rotary_dim", "rope_dim", "rotary_emb_dim", "n_rot"};
+constexpr std::string_view partial_keys[] = {"partial_rotary_factor", "rotary_pct", "rope_pct",
+                                             "rope_percent", "rotary_emb_fraction"};
+constexpr std::int64_t most_lanes = 1 << 16;
+
+std::optional<Sourced<std::int64_t>> integer_of(const HfConfig& config,
+                                                std::span<const std::string_view> keys) {
+  Agreed<std::int64_t> agreed(config.builder);
+  for (const auto key : keys) agreed.add(config.top.integer(key));
+  return agreed.value();
+}
+
+std::optional<Sourced<std::int64_t>> head_dim_of(const HfConfig& config) {
+  if (auto stated = integer_of(config, head_dim_keys)) return stated;
+  if (config.family.head_dim != 0)
+    return Sourced<std::int64_t>{config.family.head_dim, config.family_default()};
+  const auto hidden = integer_of(config, hidden_keys), heads = integer_of(config, heads_keys);
+  if (!hidden || !heads) return std::nullopt;
+  if (heads->value <= 0 || hidden->value % heads->value != 0) {
+    config.builder.malformed(hidden->from, " ", hidden->value, ": must be a multiple of ", heads->from, " ",
+                             heads->value, " where head_dim is not stated");
+    return std::nullopt;
+  }
+  return Sourced<std::int64_t>{hidden->value / heads->value,
+                               message("derived: ", hidden->from, " / ", heads->from)};
+}
+
+/// MLA: lanes without positions, then the lanes that turn. head_dim is often given as the latter alone.
+bool read_latent_window(const HfConfig& config, RopeDescription& rope) {
+  const auto turning = config.top.integer("qk_rope_head_dim");
+  if (!turning || turning->value == 0) return false;
+  const auto still =
+      config.top.integer("qk_nope_head_dim").value_or(Sourced<std::int64_t>{0, "no qk_nope_head_dim"});
+  if (turning->value < 0 || turning->value > most_lanes || still.value < 0 || still.value > most_lanes) {
+    config.builder.malformed(turning->from, " ", turning->value, " and qk_nope_head_dim ", still.value,
+                             ": must be from 0 to ", most_lanes);
+    return true;
+  }
+  rope.rotary_dim = *turning;
+  rope.rotary_offset = still;
+  rope.head_dim = {still.value + turning->value, "derived: qk_nope_head_dim + qk_rope_head_dim"};
+  const auto stated = config.top.integer("head_dim");
+  if (stated && stated->value != rope.head_dim.value && stated->value != turning->value) {
+    config.builder.warn(stated->from, " ", stated->value,
+                        " is not read: qk_nope_head_dim + qk_rope_head_dim are ", rope.head_dim.value);
+  }
+  return true;
+}
+
+Sourced<std::int64_t> part_of_head(const HfConfig& config, std::int64_t head_dim,
+                                   const Sourced<double>& part) {
+  if (!(part.value >= 0 && part.value <= 1)) {
+    config.builder.malformed(part.from, " ", part.value, ": must be from 0 to 1");
+    return {};
+  }
+  const auto lanes = static_cast<std::int64_t>(static_cast<double>(head_dim) * part.value);
+  if (lanes % 2 != 0) {
+    config.builder.malformed("rotary_dim ", lanes, " (", part.from, " ", part.value, " of head_dim ",
+                             head_dim, "): must be even");
+  }
+  return {lanes, message("derived: head_dim * ", part.from)};
+}
+
+}  // namespace
+
+void read_window(const HfConfig& config, const Keys& dict, RopeDescription& rope) {
+  if (read_latent_window(config, rope)) return;
+  const auto head_dim = head_dim_of(config);
+  if (!head_dim) {
+    config.builder.malformed("head_dim: missing, and hidden_size and num_attention_heads do not replace it");
+    return;
+  }
+  if (head_dim->value < 1 || head_dim->value > most_lanes) {
+    config.builder.malformed(head_dim->from, ": head_dim ", head_dim->value, ": must be from 1 to ",
+                             most_lanes);
+    return;
+  }
+  Agreed<double> part(config.builder);
+  part.add(dict.number("partial_rotary_factor"));
+  for (const auto key : partial_keys) part.add(config.top.number(key));
+
+  rope.head_dim = *head_dim;
+  rope.rotary_offset = {0, "default"};
+  const auto width = integer_of(config, width_keys);
+  if (width) {
+    rope.rotary_dim = *width;
+    if (part.value()) {
+      const auto lanes = part_of_head(config, head_dim->value, *part.value()).value;
+      if (lanes != width->value) {
+        config.builder.malformed(width->from, " ", width->value, " and ", part.value()->from, " ",
+                                 part.value()->value, " (", lanes, " lanes of head_dim ", head_dim->value,
+                                 "): must agree");
+      }
+    }
+  } else if (part.value()) {
+    rope.rotary_dim = part_of_head(config, head_dim->value, *part.value());
+  } else if (config.family.rotary_dim != 0) {
+    rope.rotary_dim = {config.family.rotary_dim, config.family_default()};
+  } else if (config.family.partial != 1) {
+    rope.rotary_dim = part_of_head(config, head_dim->value,
+                                   {config.family.partial, message("the ", config.family_default())});
+  } else {
+    rope.rotary_dim = {head_dim->value, "head_dim"};
+  }
+}
+
+}  // namespace rotary::impl

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A JSON document as a value: keys in the order of the file, no key twice.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <rotary/status.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace rotary::impl {
+
+struct Json {
+  using Array = std::vector<Json>;
+  using Object = std::vector<std::pair<std::string, Json>>;
+
+  std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object> value;  // null
+
+  bool is_null() const noexcept { return std::holds_alternative<std::nullptr_t>(value); }
+  template <class T>
+  const T* get() const noexcept {
+    return std::get_if<T>(&value);
+  }
+};
+
+/// "a number", "a list", ...: what a message says it got.
+std::string_view kind(const Json& json) noexcept;
+
+/// The value of a key, or null.
+const Json* find(const Json::Object& object, std::string_view key) noexcept;
+
+/// Errors (malformed): not JSON, not UTF-8, a key twice, nested deeper than 64, anything behind the document.
+Result<Json> parse_json(std::string_view text);
+
+}  // namespace rotary::impl

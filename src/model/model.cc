@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <rotary/model.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "model/builder.hpp"
+#include "model/readers.hpp"
+
+namespace rotary {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t most_config_bytes = 16 << 20;
+
+Result<std::string> read_text(const fs::path& path) {
+  std::error_code error;
+  const auto size = fs::file_size(path, error);
+  if (error) return impl::failure(StatusCode::unreadable, path.string(), ": ", error.message());
+  if (size > most_config_bytes) {
+    return impl::failure(StatusCode::malformed, path.string(), ": ", size, " bytes, at most ",
+                         most_config_bytes);
+  }
+  std::string text(size, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(text.data(), static_cast<std::streamsize>(size));
+  if (!file) return impl::failure(StatusCode::unreadable, path.string(), ": cannot be read");
+  return text;
+}
+
+Result<Model> from_text(std::string_view json, Model::Source source, const std::string& origin,
+                        const ModelOptions& options) {
+  const auto document = impl::parse_json(json);
+  if (!document) return impl::failure(document.status().code(), origin, ": ", document.status().message());
+  ModelBuilder builder(source, origin, options);
+  impl::read_hf_config(*document, builder);
+  return std::move(builder).finish();
+}
+
+}  // namespace
+
+Result<Model> Model::from_path(const std::string& path, const ModelOptions& options) {
+  std::error_code error;
+  fs::path file(path);
+  if (fs::is_directory(file, error)) file /= "config.json";
+  if (file.extension() == ".gguf") {
+    const auto gguf = formats::Gguf::open(file.string());
+    if (!gguf) return gguf.status();
+    ModelBuilder builder(Source::gguf, file.string(), options);
+    impl::read_gguf(*gguf, builder);
+    return std::move(builder).finish();
+  }
+  if (file.extension() == ".safetensors") file.replace_filename("config.json");
+  const auto text = read_text(file);
+  if (!text) return text.status();
+  return from_text(*text, Source::hf_config, file.string(), options);
+}
+
+Result<Model> Model::from_config(std::string_view json, const std::string& origin,
+                                 const ModelOptions& options) {
+  return from_text(json, Source::hf_config, origin, options);
+}
+
+Result<Model> Model::from_preset(std::string_view name, const ModelOptions& options) {
+  const auto preset = std::ranges::find(presets(), name, &Preset::name);
+  if (preset == presets().end()) return impl::invalid("preset \"", name, "\": there is none of that name");
+  return from_text(preset->config, Source::preset, std::string(name), options);
+}
+
+Result<Model> Model::from_rope(const RopeOptions& rope, const ModelOptions& options) {
+  RopeOptions chosen = rope;
+  if (options.pairing) chosen.pairing = *options.pairing;
+  auto made = Rope::make(chosen);
+  if (!made) return made.status();
+  ModelBuilder builder(Source::flags, "flags", options);
+  builder.add_rope("default", *std::move(made), "flags");
+  return std::move(builder).finish();
+}
+
+const ModelRope* Model::find_rope(std::string_view name) const noexcept {
+  const auto found = std::ranges::find(ropes_, name, &ModelRope::name);
+  return found == ropes_.end() ? nullptr : &*found;
+}
+
+Result<Rope> Model::rope_for_layer(std::int64_t layer) const {
+  const auto layers = static_cast<std::int64_t>(layers_.size());
+  if (layers == 0 && ropes_.size() == 1 && layer >= 0) return ropes_.front().rope;
+  if (layer < 0 || layer >= layers) {
+    return impl::failure(StatusCode::out_of_range, origin_, ": layer ", layer, ": there are ", layers);
+  }
+  const auto rope = layers_[static_cast<std::size_t>(layer)];
+  if (!rope) return impl::invalid(origin_, ": layer ", layer, " has no rope");
+  return ropes_[*rope].rope;
+}
+
+}  // namespace rotary

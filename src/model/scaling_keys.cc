@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/scaling_keys.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace rotary::impl {
+namespace {
+
+constexpr std::string_view length_key = "original_max_position_embeddings";
+constexpr std::string_view context_key = "max_position_embeddings";
+
+/// Keys of the dictionary that say nothing about the scaling.
+constexpr std::string_view companions[] = {
+    "rope_type",     "type",      "rope_theta",        "partial_rotary_factor",
+    "mrope_section", context_key, "mrope_interleaved", "llama_4_scaling_beta"};
+
+struct Alias {
+  std::string_view word, name;
+};
+constexpr Alias aliases[] = {{"none", "default"}, {"mrope", "default"}, {"deepseek_yarn", "yarn"}};
+
+/// Named by somebody's code, and computed by nothing here.
+constexpr std::string_view unsupported_types[] = {
+    "dynamic",  "longrope", "su",   "proportional",   "ntk",
+    "xdrope",   "mllama4",  "fope", "telechat3-yarn", "deepseek_llama_scaling",
+    "openpangu"};
+
+std::string_view canonical(std::string_view word) {
+  const auto alias = std::ranges::find(aliases, word, &Alias::word);
+  return alias == std::end(aliases) ? word : alias->name;
+}
+
+template <class Visit>
+void for_each_type(Visit&& visit) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (visit(std::variant_alternative_t<I, Scaling>()), ...); }
+  (std::make_index_sequence<std::variant_size_v<Scaling>>());
+}
+
+std::string type_names() {
+  std::string names;
+  for_each_type([&](const auto& type) { names += message(names.empty() ? "" : ", ", type.name); });
+  return names;
+}
+
+/// The type's word, from rope_type or its older name.
+Sourced<std::string> type_of(const Keys& dict, ModelBuilder& builder) {
+  const auto now = dict.text("rope_type"), before = dict.text("type");
+  if (now && before && canonical(now->value) != canonical(before->value)) {
+    builder.malformed(before->from, " \"", before->value, "\" and ", now->from, " \"", now->value,
+                      "\": must agree");
+  }
+  if (now) return *now;
+  if (before) return *before;
+  return {"default", "default: no scaling stated"};
+}
+
+/// Fills the fields of one scaling from the keys of the same names.
+class FieldReader {
+ public:
+  FieldReader(const Keys& dict, const Keys& top, ModelBuilder& builder)
+      : dict_(dict), top_(top), builder_(builder) {}
+
+  template <class Type>
+  ScalingReading read(Type type, std::string from) {
+    Type::fields(type, [&](std::string_view key, auto& field) {
+      const bool required = std::ranges::find(Type::required, key) != Type::required.end();
+      take(key, field, required, message("default of ", Type::name));
+      known_.push_back(key);
+    });
+    report_unknown(Type::name);
+    reading_.scaling = {type, std::move(from)};
+    return std::move(reading_);
+  }
+
+ private:
+  std::optional<Sourced<double>> stated(std::string_view key, const double&) { return number(key); }
+  std::optional<Sourced<double>> stated(std::string_view key, const std::optional<double>&) {
+    return number(key);
+  }
+  std::optional<Sourced<bool>> stated(std::string_view key, const bool&) { return dict_.boolean(key); }
+
+  std::optional<Sourced<double>> number(std::string_view key) {
+    Agreed<double> agreed(builder_);
+    agreed.add(dict_.number(key));
+    if (key == length_key) {
+      agreed.add(top_.number(key));
+      reading_.original_length = agreed.value();
+    }
+    return agreed.value();
+  }
+
+  template <class Field>
+  void take(std::string_view key, Field& field, bool required, const std::string& origin) {
+    auto found = stated(key, field);
+    if (!found && required) return missing(key, field);
+    if constexpr (std::is_same_v<Field, double>) {
+      if (!found && key == length_key) {
+        found = top_.number(context_key);
+        if (!found) return missing(key, field);
+        found->from += ", since no original length is stated";
+        found->assumed = true;
+        reading_.original_length = found;
+      }
+    }
+    if (found) {
+      field = found->value;
+      reading_.values.push_back({0, std::string(key), found->value, found->from, found->assumed});
+    } else if constexpr (!std::is_same_v<Field, std::optional<double>>) {
+      reading_.values.push_back({0, std::string(key), field, origin});
+    }
+  }
+
+  /// A factor of null is the ratio of the two lengths, as Transformers takes it.
+  template <class Field>
+  void missing(std::string_view key, Field& field) {
+    const Json* null = impl::find(dict_.object(), key);
+    const auto context = top_.number(context_key);
+    const auto length = number(length_key);
+    if (key == "factor" && null != nullptr && null->is_null() && context && length && length->value > 0) {
+      field = static_cast<Field>(context->value / length->value);
+      reading_.values.push_back({0, "factor", context->value / length->value,
+                                 message("derived: ", context->from, " / ", length->from)});
+    } else {
+      builder_.malformed(dict_.path_of(key), ": missing, and the scaling needs it");
+    }
+  }
+
+  void report_unknown(std::string_view type) {
+    for (const auto& entry : dict_.object()) {
+      const std::string& key = entry.first;
+      const auto is_key = [&](std::string_view known) { return known == key; };
+      if (entry.second.is_null() || std::ranges::any_of(companions, is_key) ||
+          std::ranges::any_of(known_, is_key))
+        continue;
+      const std::string_view close = similar(key, known_);
+      builder_.warn(dict_.path_of(key), ": scaling type ", type, " has no such key, so it is not read",
+                    close.empty() ? "" : message("; did you mean ", close, "?"));
+    }
+  }
+
+  const Keys& dict_;
+  const Keys& top_;
+  ModelBuilder& builder_;
+  std::vector<std::string_view> known_;
+  ScalingReading reading_;
+};
+
+}  // namespace
+
+std::optional<Scaling> scaling_named(std::string_view word) {
+  std::optional<Scaling> found;
+  for_each_type([&](const auto& type) {
+    if (type.name == canonical(word)) found = type;
+  });
+  return found;
+}
+
+ScalingReading read_scaling(const Keys& dict, const Keys& top, ModelBuilder& builder) {
+  const auto type = type_of(dict, builder);
+  const auto scaling = scaling_named(type.value);
+  if (scaling) {
+    return std::visit([&](const auto& s) { return FieldReader(dict, top, builder).read(s, type.from); },
+                      *scaling);
+  }
+  if (std::ranges::find(unsupported_types, type.value) != std::end(unsupported_types)) {
+    builder.fail(StatusCode::unsupported, type.from, " \"", type.value, "\": not supported; supported are ",
+                 type_names());
+  } else {
+    builder.malformed(type.from, " \"", type.value, "\": unknown scaling type; known are ", type_names());
+  }
+  return {};
+}
+
+}  // namespace rotary::impl

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a dictionary of scaling keys to a Scaling, whatever its type: the fields of the struct are the keys.
+#pragma once
+
+#include <rotary/scaling.hpp>
+#include <string_view>
+#include <vector>
+
+#include "model/keys.hpp"
+
+namespace rotary::impl {
+
+struct ScalingReading {
+  Sourced<Scaling> scaling;
+  std::vector<ModelValue> values;
+  /// Member original_max_position_embeddings, if the type has one.
+  std::optional<Sourced<double>> original_length;
+};
+
+/// `top` is the object that holds the dictionary: an original_max_position_embeddings or
+/// max_position_embeddings may stand there.
+ScalingReading read_scaling(const Keys& dict, const Keys& top, ModelBuilder& builder);
+
+/// A default Scaling of that type, or nothing. "none" and "mrope" are "default", "deepseek_yarn" is "yarn".
+std::optional<Scaling> scaling_named(std::string_view word);
+
+}  // namespace rotary::impl

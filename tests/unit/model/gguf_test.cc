@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// GGUF keys, from a real header and from small ones made here.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <rotary/model.hpp>
+#include <variant>
+#include <vector>
+
+#include "model_checks.hpp"
+
+namespace rotary {
+namespace {
+
+using testing::base_of;
+using testing::source_of;
+
+using Value = std::variant<std::uint32_t, float, std::string, std::vector<std::int32_t>>;
+
+/// Enough of a GGUF writer for keys and one f32 tensor.
+class Writer {
+ public:
+  explicit Writer(std::string architecture) : architecture_(std::move(architecture)) {
+    key("general.architecture", architecture_);
+  }
+  Writer& set(const std::string& name, const Value& value) { return key(architecture_ + "." + name, value); }
+  Writer& divisors(const std::vector<float>& values) { return divisors_ = values, *this; }
+
+  Result<Model> load(const ModelOptions& options = {}) const {
+    std::string file = "GGUF";
+    put(file, std::uint32_t{3});
+    put(file, std::uint64_t{divisors_.empty() ? 0U : 1U});
+    put(file, std::uint64_t{count_});
+    file += keys_;
+    if (!divisors_.empty()) {
+      put(file, std::string("rope_freqs.weight"));
+      put(file, std::uint32_t{1});
+      put(file, std::uint64_t{divisors_.size()});
+      put(file, std::uint32_t{0});
+      put(file, std::uint64_t{0});
+    }
+    file.resize((file.size() + 31) / 32 * 32);
+    for (float value : divisors_) put(file, value);
+    const auto path = std::filesystem::temp_directory_path() / ("rotary_" + unique() + ".gguf");
+    std::ofstream(path, std::ios::binary) << file;
+    auto model = Model::from_path(path.string(), options);
+    std::filesystem::remove(path);
+    return model;
+  }
+
+ private:
+  static std::string unique() {
+    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+    return std::string(test->test_suite_name()) + test->name();
+  }
+  template <class T>
+  requires std::is_trivially_copyable_v<T>
+  static void put(std::string& out, T value) {
+    out.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  static void put(std::string& out, const std::string& text) {
+    put(out, std::uint64_t{text.size()});
+    out += text;
+  }
+  Writer& key(const std::string& name, const Value& value) {
+    constexpr std::uint32_t types[] = {4, 6, 8, 9};
+    put(keys_, name);
+    put(keys_, types[value.index()]);
+    if (const auto* list = std::get_if<std::vector<std::int32_t>>(&value)) {
+      put(keys_, std::uint32_t{5});
+      put(keys_, std::uint64_t{list->size()});
+      for (std::int32_t element : *list) put(keys_, element);
+    } else if (const auto* text = std::get_if<std::string>(&value)) {
+      put(keys_, *text);
+    } else if (const auto* number = std::get_if<float>(&value)) {
+      put(keys_, *number);
+    } else {
+      put(keys_, std::get<std::uint32_t>(value));
+    }
+    ++count_;
+    return *this;
+  }
+
+  std::string architecture_, keys_;
+  std::uint64_t count_ = 0;
+  std::vector<float> divisors_;
+};
+
+Writer llama() {
+  return Writer("llama")
+      .set("attention.key_length", 128U)
+      .set("block_count", 2U)
+      .set("context_length", 8192U)
+      .set("rope.freq_base", 500000.0F);
+}
+
+TEST(GgufModel, RealGemma3) {
+  const auto model = Model::from_path(ROTARY_TEST_DATA "/gemma3_270m_header.gguf");
+  ASSERT_SUCCEEDS(model);
+  EXPECT_EQ(model->source(), Model::Source::gguf);
+  EXPECT_EQ(model->model_type(), "gemma3");
+  ASSERT_EQ(model->layers().size(), 18U);
+  for (std::size_t i = 0; i < 18; ++i)
+    EXPECT_EQ(model->ropes()[*model->layers()[i]].name, i % 6 == 5 ? "global" : "local");
+  EXPECT_EQ(base_of(*model, "local"), 1e4);
+  EXPECT_EQ(base_of(*model, "global"), 1e6);
+  EXPECT_EQ(source_of(*model, "base", 0), "default of gemma3");
+  EXPECT_EQ(source_of(*model, "base", 1), "gemma3.rope.freq_base");
+  EXPECT_EQ(source_of(*model, "layer_pattern"), "default of gemma3");
+  EXPECT_EQ(model->ropes()[0].rope.head_dim(), 256);
+  EXPECT_EQ(model->ropes()[0].context, 32768);
+  EXPECT_EQ(model->ropes()[0].rope.pairing(), Pairing::half_split);
+  EXPECT_TRUE(model->warnings().empty());
+  // The same ropes as the model's config.json describes.
+  const auto config = Model::from_path(ROTARY_TEST_DATA "/gemma3_270m_config.json").value();
+  EXPECT_EQ(config.find_rope("local")->rope, model->find_rope("local")->rope);
+  EXPECT_EQ(config.find_rope("global")->rope, model->find_rope("global")->rope);
+}
+
+TEST(GgufModel, LlamaRowsAreInterleaved) {
+  const auto model = llama().load().value();
+  EXPECT_EQ(model.ropes()[0].rope.pairing(), Pairing::interleaved);
+  EXPECT_EQ(source_of(model, "pairing"), "row order of llama in GGUF");
+  EXPECT_EQ(model.layers().size(), 2U);
+  EXPECT_EQ(name(model.ropes()[0].rope.spectrum().scaling()), "default");
+}
+
+TEST(GgufModel, MissingBaseIsAssumed) {
+  const auto model = Writer("qwen2")
+                         .set("embedding_length", 896U)
+                         .set("attention.head_count", 14U)
+                         .set("block_count", 1U)
+                         .load();
+  EXPECT_EQ(base_of(*model), 10000);
+  EXPECT_EQ(source_of(*model, "base"), "default: the file states no base (assumed)");
+  EXPECT_EQ(model->ropes()[0].rope.head_dim(), 64);
+  EXPECT_EQ(source_of(*model, "head_dim"), "derived: qwen2.embedding_length / qwen2.attention.head_count");
+}
+
+TEST(GgufModel, DivisorsAreLlama3Scaling) {
+  // 1, ... 1, then factors between, then 8: as llama.cpp's converter writes Llama 3.1.
+  const auto scaled =
+      Spectrum::make({.rotary_dim = 128, .base = 500000, .scaling = scaling::Llama3{}}).value();
+  const auto plain = Spectrum::make({.rotary_dim = 128, .base = 500000}).value();
+  std::vector<float> divisors;
+  for (std::size_t i = 0; i < 64; ++i)
+    divisors.push_back(static_cast<float>(plain.inv_freq()[i] / scaled.inv_freq()[i]));
+  const auto model = llama().divisors(divisors).load();
+  ASSERT_SUCCEEDS(model);
+  const auto inv_freq = model->ropes()[0].rope.spectrum().inv_freq();
+  EXPECT_NEAR(inv_freq[29] / 0.00216657076, 1, 1e-7);
+  EXPECT_NEAR(inv_freq[63] / 3.06892599e-07, 1, 1e-7);
+  EXPECT_EQ(source_of(*model, "divisors"), "rope_freqs.weight");
+  EXPECT_EQ(source_of(*model, "base"), "llama.rope.freq_base");
+  EXPECT_FAILS(llama().divisors(std::vector<float>(32, 1)).load(), StatusCode::malformed,
+               "rope_freqs.weight: expected 64 numbers of type f32, one a pair");
+  divisors[5] = 0;
+  EXPECT_FAILS(llama().divisors(divisors).load(), StatusCode::malformed,
+               "rope_freqs.weight[5] 0: must be positive");
+}
+
+TEST(GgufModel, LinearAndNone) {
+  const auto scaling_of = [](const Writer& writer) {
+    return writer.load()->ropes()[0].rope.spectrum().scaling();
+  };
+  EXPECT_EQ(scaling_of(llama().set("rope.scaling.factor", 4.0F)), Scaling(scaling::Linear{4}));
+  EXPECT_EQ(scaling_of(llama().set("rope.scale_linear", 4.0F)), Scaling(scaling::Linear{4}));
+  EXPECT_EQ(scaling_of(llama().set("rope.scaling.type", "linear").set("rope.scaling.factor", 8.0F)),
+            Scaling(scaling::Linear{8}));
+  EXPECT_EQ(scaling_of(llama().set("rope.scaling.type", "linear").set("rope.scaling.factor", 0.0F)),
+            Scaling());
+  EXPECT_EQ(scaling_of(llama().set("rope.scaling.type", "none").set("rope.scaling.factor", 8.0F)), Scaling());
+  EXPECT_FAILS(llama().set("rope.scaling.type", "banana").load(), StatusCode::malformed,
+               "llama.rope.scaling.type \"banana\": unknown scaling type");
+  EXPECT_FAILS(llama().set("rope.scaling.type", "longrope").load(), StatusCode::unsupported,
+               "\"longrope\": not supported");
+}
+
+TEST(GgufModel, YarnOfDeepSeekGivesTheSameMagnitudeAsItsConfig) {
+  const auto gguf = Writer("deepseek2")
+                        .set("attention.key_length", 192U)
+                        .set("rope.dimension_count", 64U)
+                        .set("block_count", 27U)
+                        .set("rope.freq_base", 10000.0F)
+                        .set("rope.scaling.type", "yarn")
+                        .set("rope.scaling.factor", 40.0F)
+                        .set("rope.scaling.original_context_length", 4096U)
+                        .set("rope.scaling.yarn_log_multiplier", 0.0707F)
+                        .load();
+  ASSERT_SUCCEEDS(gguf);
+  const Rope& rope = gguf->ropes()[0].rope;
+  const auto config = Model::from_preset("deepseek-v2-lite").value();
+  EXPECT_EQ(rope.rotary_offset(), 128);
+  EXPECT_EQ(rope.spectrum().attention_factor(), 1);
+  EXPECT_NEAR(rope.spectrum().softmax_factor(), 1.58962616512, 1e-7);
+  EXPECT_EQ(rope.pairing(), config.ropes()[0].rope.pairing());
+  for (std::size_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(rope.spectrum().inv_freq()[i], config.ropes()[0].rope.spectrum().inv_freq()[i]) << i;
+  }
+}
+
+TEST(GgufModel, GptOssDoesNotRoundItsRamp) {
+  // The file cannot state it; the family does.
+  const auto model = Writer("gpt-oss")
+                         .set("attention.key_length", 64U)
+                         .set("block_count", 1U)
+                         .set("context_length", 131072U)
+                         .set("rope.freq_base", 150000.0F)
+                         .set("rope.scaling.type", "yarn")
+                         .set("rope.scaling.factor", 32.0F)
+                         .set("rope.scaling.original_context_length", 4096U)
+                         .load()
+                         .value();
+  EXPECT_EQ(source_of(model, "truncate"), "default of gpt-oss");
+  EXPECT_NEAR(model.ropes()[0].rope.spectrum().inv_freq()[12] / 0.00679495949, 1, 1e-9);
+}
+
+TEST(GgufModel, YarnTakesTheContextForTheOriginalLength) {
+  const auto model = llama().set("rope.scaling.type", "yarn").set("rope.scaling.factor", 4.0F).load().value();
+  EXPECT_EQ(source_of(model, "original_max_position_embeddings"),
+            "llama.context_length, since no original length is stated (assumed)");
+}
+
+TEST(GgufModel, StatedLocalBaseAndPattern) {
+  const auto model = Writer("gemma3")
+                         .set("attention.key_length", 256U)
+                         .set("block_count", 4U)
+                         .set("rope.freq_base", 1e6F)
+                         .set("rope.freq_base_swa", 20000.0F)
+                         .set("attention.sliding_window_pattern", 2U)
+                         .load()
+                         .value();
+  EXPECT_EQ(base_of(model, "local"), 20000);
+  EXPECT_EQ(source_of(model, "base", 0), "gemma3.rope.freq_base_swa");
+  EXPECT_EQ(model.ropes()[*model.layers()[1]].name, "global");
+  EXPECT_EQ(model.ropes()[*model.layers()[2]].name, "local");
+}
+
+TEST(GgufModel, LayersWithoutRope) {
+  const auto model = Writer("cohere2")
+                         .set("attention.key_length", 128U)
+                         .set("block_count", 4U)
+                         .set("rope.freq_base", 1e4F)
+                         .load()
+                         .value();
+  EXPECT_TRUE(model.layers()[2]);
+  EXPECT_FALSE(model.layers()[3]);
+}
+
+TEST(GgufModel, SectionsOfMRope) {
+  const auto model = Writer("qwen2vl")
+                         .set("attention.key_length", 128U)
+                         .set("block_count", 1U)
+                         .set("rope.freq_base", 1e6F)
+                         .set("rope.dimension_sections", std::vector<std::int32_t>{16, 24, 24, 0})
+                         .load()
+                         .value();
+  EXPECT_EQ(model.ropes()[0].rope.spectrum().axes(), 3);
+}
+
+TEST(GgufModel, BadNumbers) {
+  EXPECT_FAILS(
+      Writer("llama").set("block_count", 1U).load(), StatusCode::malformed,
+      "llama.attention.key_length: missing, and embedding_length / attention.head_count does not replace it");
+  EXPECT_FAILS(Writer("llama").set("embedding_length", 64U).set("attention.head_count", 0U).load(),
+               StatusCode::malformed, "llama.attention.key_length: missing");
+  EXPECT_FAILS(Writer("llama")
+                   .set("embedding_length", 64U)
+                   .set("attention.head_count", std::vector<std::int32_t>{4, 8})
+                   .load(),
+               StatusCode::malformed, "llama.attention.head_count: differs between layers");
+  EXPECT_FAILS(llama().set("rope.dimension_count", 256U).load(), StatusCode::malformed, "rotary_dim 256");
+  EXPECT_FAILS(Writer("llama").set("attention.key_length", 8U).set("block_count", 4000000000U).load(),
+               StatusCode::malformed, "llama.block_count 4000000000: must be finite and from 0 to 10000");
+  EXPECT_FAILS(Writer("llama").set("attention.key_length", 8U).set("rope.freq_base", -1.0F).load(),
+               StatusCode::malformed, "base -1: must be positive and finite");
+  EXPECT_FAILS(Writer("gemma3")
+                   .set("attention.key_length", 8U)
+                   .set("block_count", 2U)
+                   .set("attention.sliding_window_pattern", 0U)
+                   .load(),
+               StatusCode::malformed, "sliding_window_pattern 0: must be finite and from 1");
+}
+
+TEST(GgufModel, UnknownAndUnsupportedArchitectures) {
+  const auto model = Writer("brandnew").set("attention.key_length", 64U).load().value();
+  ASSERT_EQ(model.warnings().size(), 2U);
+  EXPECT_EQ(model.warnings()[0],
+            "general.architecture brandnew: not known, so the pairing half_split is assumed");
+  EXPECT_EQ(model.warnings()[1], "brandnew.block_count: missing, so nothing is known about the layers");
+  EXPECT_FAILS(Writer("mamba").load(), StatusCode::unsupported,
+               "mamba: not supported: it has no rotary embedding");
+}
+
+}  // namespace
+}  // namespace rotary

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/json.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/status_matchers.hpp"
+
+namespace rotary::impl {
+namespace {
+
+TEST(Json, KeepsTheOrderAndTheKindsOfNumbers) {
+  const auto document =
+      parse_json(R"({"b": 1, "a": [1.5, true, null, "x"], "big": 18446744073709551615})").value();
+  const auto& object = *document.get<Json::Object>();
+  ASSERT_EQ(object.size(), 3U);
+  EXPECT_EQ(object[0].first, "b");
+  EXPECT_EQ(*object[0].second.get<std::int64_t>(), 1);
+  const auto& list = *object[1].second.get<Json::Array>();
+  EXPECT_EQ(*list[0].get<double>(), 1.5);
+  EXPECT_TRUE(*list[1].get<bool>());
+  EXPECT_TRUE(list[2].is_null());
+  EXPECT_EQ(*list[3].get<std::string>(), "x");
+  EXPECT_EQ(*object[2].second.get<double>(), 18446744073709551615.0);
+}
+
+TEST(Json, RefusesWhatIsNotJson) {
+  for (const char* text : {"", "{", "{\"a\": NaN}", "{\"a\": Infinity}", "{\"a\": 1e999}", "{\"a\": 1} x",
+                           "{} {}", "{\"a\": 1,}", "{'a': 1}", "{\"a\": 01}", "[1 2]", "\xff",
+                           "{\"a\": \"\xc3\x28\"}", "{\"a\": \"\xed\xa0\x80\"}"}) {
+    EXPECT_FAILS(parse_json(text), StatusCode::malformed, "not JSON at byte ");
+  }
+}
+
+TEST(Json, NamesAKeyThatAppearsTwice) {
+  EXPECT_FAILS(parse_json(R"({"x": {"rope_theta": 1, "a": 2, "rope_theta": 1}})"), StatusCode::malformed,
+               "the key \"rope_theta\" appears twice in one object");
+  EXPECT_SUCCEEDS(parse_json(R"({"a": {"k": 1}, "b": {"k": 1}})"));
+}
+
+TEST(Json, LimitsTheDepth) {
+  const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  EXPECT_SUCCEEDS(parse_json(nested(64)));
+  EXPECT_FAILS(parse_json(nested(65)), StatusCode::malformed, "nested deeper than 64 levels");
+  EXPECT_FAILS(parse_json(std::string(1'000'000, '[')), StatusCode::malformed,
+               "nested deeper than 64 levels");
+}
+
+TEST(Json, ManyKeysAreNoTrouble) {
+  std::string text = "{";
+  for (int i = 0; i < 100'000; ++i) text += "\"k" + std::to_string(i) + "\": 0, ";
+  EXPECT_FAILS(parse_json(text + "\"k77\": 0}"), StatusCode::malformed, "\"k77\" appears twice");
+}
+
+}  // namespace
+}  // namespace rotary::impl

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which layer has which rope.
+#include <gtest/gtest.h>
+
+#include <rotary/model.hpp>
+
+#include "model_checks.hpp"
+
+namespace rotary {
+namespace {
+
+using testing::base_of;
+using testing::llama;
+using testing::source_of;
+
+/// One letter a layer: the first of its rope's name, or '-'.
+std::string picture(const Model& model) {
+  std::string text;
+  for (const auto& layer : model.layers()) text += layer ? model.ropes()[*layer].name[0] : '-';
+  return text;
+}
+
+Model load(const std::string& json) {
+  auto model = Model::from_config(json);
+  EXPECT_SUCCEEDS(model);
+  return model.value();
+}
+
+TEST(Layers, OneRopeForAll) {
+  const auto model = load(llama(""));
+  EXPECT_EQ(picture(model), "dd");
+  EXPECT_EQ(model.rope_for_layer(1).value(), model.ropes()[0].rope);
+  EXPECT_FAILS(model.rope_for_layer(2), StatusCode::out_of_range, "config: layer 2: there are 2");
+  EXPECT_FAILS(model.rope_for_layer(-1), StatusCode::out_of_range, "layer -1");
+}
+
+TEST(Layers, Gemma3OldLayout) {
+  // Linear scaling belongs to the global layers alone.
+  const auto model = Model::from_preset("gemma-3-4b").value();
+  EXPECT_EQ(picture(model), "lllllglllllglllllglllllglllllgllll");
+  EXPECT_EQ(base_of(model, "local"), 1e4);
+  EXPECT_EQ(base_of(model, "global"), 1e6);
+  EXPECT_EQ(name(model.find_rope("local")->rope.spectrum().scaling()), "default");
+  EXPECT_EQ(std::get<scaling::Linear>(model.find_rope("global")->rope.spectrum().scaling()).factor, 8);
+  EXPECT_EQ(source_of(model, "base", 0), "default of gemma3_text");
+  EXPECT_EQ(source_of(model, "layer_pattern"), "default of gemma3_text");
+  EXPECT_EQ(source_of(model, "factor", 1), "text_config.rope_scaling.factor");
+}
+
+TEST(Layers, Gemma3OfTransformers5) {
+  const auto model = Model::from_path(ROTARY_TEST_DATA "/gemma3_270m_config.json").value();
+  EXPECT_EQ(picture(model), "lllllglllllglllllg");
+  EXPECT_EQ(base_of(model, "local"), 1e4);
+  EXPECT_EQ(base_of(model, "global"), 1e6);
+  EXPECT_EQ(source_of(model, "base", 0), "rope_parameters.sliding_attention.rope_theta");
+  EXPECT_TRUE(model.warnings().empty());
+}
+
+TEST(Layers, OldAndNewLayoutMustAgreePerLayerType) {
+  EXPECT_FAILS(
+      Model::from_config(R"({"model_type": "gemma3_text", "num_hidden_layers": 6,
+      "rope_local_base_freq": 5000, "rope_parameters": {"sliding_attention": {"rope_theta": 10000},
+      "full_attention": {"rope_theta": 1000000}}})"),
+      StatusCode::malformed,
+      "rope_parameters.sliding_attention.rope_theta 10000 and rope_local_base_freq 5000: must agree");
+}
+
+TEST(Layers, PartialFactorPerLayerType) {
+  const auto model = load(R"({"model_type": "llama", "head_dim": 128, "num_hidden_layers": 3,
+      "layer_types": ["full_attention", "sliding_attention", "full_attention"],
+      "rope_parameters": {"full_attention": {"rope_theta": 5e5, "partial_rotary_factor": 0.5},
+                          "sliding_attention": {"rope_theta": 1e4}}})");
+  EXPECT_EQ(picture(model), "glg");
+  EXPECT_EQ(model.find_rope("global")->rope.rotary_dim(), 64);
+  EXPECT_EQ(model.find_rope("local")->rope.rotary_dim(), 128);
+}
+
+TEST(Layers, NullIsALayerWithoutRope) {
+  const auto model = load(R"({"model_type": "llama", "head_dim": 128, "num_hidden_layers": 2,
+      "layer_types": ["full_attention", "sliding_attention"],
+      "rope_parameters": {"full_attention": null, "sliding_attention": {"rope_theta": 1e4}}})");
+  EXPECT_EQ(picture(model), "-l");
+  EXPECT_FAILS(model.rope_for_layer(0), StatusCode::invalid_argument, "layer 0 has no rope");
+  EXPECT_FAILS(Model::from_config(R"({"model_type": "llama", "head_dim": 128, "num_hidden_layers": 1,
+      "layer_types": ["full_attention"], "rope_parameters": {"full_attention": null}})"),
+               StatusCode::malformed, "rope_parameters: null for every layer type");
+}
+
+TEST(Layers, EveryLayerTypeNeedsADescription) {
+  EXPECT_FAILS(Model::from_config(R"({"model_type": "llama", "head_dim": 128, "num_hidden_layers": 1,
+      "layer_types": ["chunked_attention"], "rope_parameters": {"full_attention": {"rope_theta": 1e4}}})"),
+               StatusCode::malformed, "layer_types: no rope is described for \"chunked_attention\"");
+  EXPECT_EQ(picture(load(R"({"model_type": "qwen3_next", "num_hidden_layers": 4, "layer_types":
+      ["linear_attention", "linear_attention", "linear_attention", "full_attention"]})")),
+            "---d");
+}
+
+TEST(Layers, FullLayersWithoutRope) {
+  EXPECT_EQ(
+      picture(load(
+          R"({"model_type": "cohere2", "head_dim": 128, "num_hidden_layers": 8, "sliding_window": 4096})")),
+      "ddd-ddd-");
+  EXPECT_EQ(
+      picture(load(
+          R"({"model_type": "exaone4", "head_dim": 64, "num_hidden_layers": 4, "sliding_window": null})")),
+      "dddd");
+}
+
+TEST(Layers, EveryNthWithoutRope) {
+  EXPECT_EQ(picture(Model::from_preset("smollm3-3b").value()), "ddd-ddd-ddd-ddd-ddd-ddd-ddd-ddd-ddd-");
+  EXPECT_EQ(picture(load(llama(R"(, "no_rope_layers": [0, 1])"))), "-d");
+  EXPECT_EQ(picture(load(llama(R"(, "no_rope_layers": [])"))), "dd") << "empty is not stated";
+  EXPECT_FAILS(Model::from_config(llama(R"(, "no_rope_layers": ["x", 1])")), StatusCode::malformed,
+               "no_rope_layers[0]: expected 0 or 1, got text");
+}
+
+TEST(Layers, ModernBertBeginsWithAGlobalLayer) {
+  EXPECT_EQ(picture(load(R"({"model_type": "modernbert", "hidden_size": 768, "num_attention_heads": 12,
+      "num_hidden_layers": 5, "global_rope_theta": 160000.0, "local_rope_theta": 10000.0})")),
+            "gllgl");
+}
+
+TEST(Layers, CountsMustFit) {
+  EXPECT_FAILS(Model::from_config(llama(R"(, "layer_types": ["full_attention"])")), StatusCode::malformed,
+               "layer_types: 1 entries, must be one a layer, 2");
+  EXPECT_FAILS(
+      Model::from_config(R"({"model_type": "llama", "head_dim": 8, "num_hidden_layers": 1000000000})"),
+      StatusCode::malformed, "num_hidden_layers 1000000000: must be from 0 to 10000");
+  EXPECT_FAILS(Model::from_config(R"({"model_type": "gemma3_text", "num_hidden_layers": 6,
+                                      "sliding_window_pattern": 0})"),
+               StatusCode::malformed, "sliding_window_pattern 0: must be at least 1");
+}
+
+TEST(Layers, WithoutACountTheOnlyRopeServesAll) {
+  const auto model = load(R"({"model_type": "llama", "head_dim": 128})");
+  ASSERT_EQ(model.warnings().size(), 1U);
+  EXPECT_EQ(model.warnings()[0], "num_hidden_layers: missing, so nothing is known about the layers");
+  EXPECT_SUCCEEDS(model.rope_for_layer(77));
+}
+
+}  // namespace
+}  // namespace rotary
