@@ -38,7 +38,7 @@ OUTSIDE = ("tools", "examples", "bench", "tests/conformance", "tests/property", 
 
 # Where headers of others may appear: the beginning of the path in <...>, and the folders or files that may name it.
 THIRD_PARTY = {
-    "nlohmann/": ("src/formats", "src/model", "tools", "tests/unit", "tests/cli", "tests/support"),
+    "nlohmann/": ("src/formats", "src/model", "tools", "tests/unit", "tests/conformance", "tests/cli", "tests/support"),
     "hwy/": ("src/kernels", "tests/unit"),
     "CLI/": ("tools",),
     "gtest/": ("tests",),
