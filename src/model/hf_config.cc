@@ -37,9 +37,8 @@ std::string rope_name(std::string_view layer_type) {
 bool is_nested(const Keys& parameters, const LayerPlan& layers) {
   return std::ranges::any_of(parameters.object(), [&](const auto& entry) {
     constexpr std::string_view labels[] = {"main", "compress"};
-    return entry.first.ends_with("_attention") ||
-           std::ranges::find(labels, entry.first) != std::end(labels) ||
-           std::ranges::find(layers.types, entry.first) != layers.types.end();
+    return entry.key.ends_with("_attention") || std::ranges::find(labels, entry.key) != std::end(labels) ||
+           std::ranges::find(layers.types, entry.key) != layers.types.end();
   });
 }
 
@@ -259,7 +258,8 @@ void read_hf_config(const Json& json, ModelBuilder& builder) {
   warn_about_similar_keys(config);
   const LayerPlan layers = read_layers(config);
   const auto plans = plan_ropes(config, layers);
-  if (plans.empty()) return builder.malformed("rope_parameters: null for every layer type, so there is no rope");
+  if (plans.empty())
+    return builder.malformed("rope_parameters: null for every layer type, so there is no rope");
   for (const RopePlan& plan : plans) builder.add_rope(read_rope(config, plan));
   if (const auto beta = plans.front().now.number("llama_4_scaling_beta")) {
     builder.add_value({0, "llama_4_scaling_beta", beta->value, beta->from});

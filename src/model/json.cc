@@ -36,7 +36,7 @@ class Builder {
     return close();
   }
   bool key(std::string& name) {
-    std::get<Json::Object>(open_.back()->value).emplace_back().first = std::move(name);
+    std::get<Json::Object>(open_.back()->value).emplace_back().key = std::move(name);
     return true;
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) {
@@ -53,7 +53,7 @@ class Builder {
   Json& slot() {
     if (open_.empty()) return root;
     if (auto* array = std::get_if<Json::Array>(&open_.back()->value)) return array->emplace_back();
-    return std::get<Json::Object>(open_.back()->value).back().second;
+    return std::get<Json::Object>(open_.back()->value).back().value;
   }
   template <class T>
   bool place(T value) {
@@ -96,9 +96,8 @@ std::string_view kind(const Json& json) noexcept {
 }
 
 const Json* find(const Json::Object& object, std::string_view key) noexcept {
-  const auto found =
-      std::find_if(object.begin(), object.end(), [&](const auto& e) { return e.first == key; });
-  return found == object.end() ? nullptr : &found->second;
+  const auto found = std::find_if(object.begin(), object.end(), [&](const auto& e) { return e.key == key; });
+  return found == object.end() ? nullptr : &found->value;
 }
 
 Result<Json> parse_json(std::string_view text) {

@@ -14,16 +14,23 @@
 namespace rotary::impl {
 
 struct Json {
+  struct Member;
   using Array = std::vector<Json>;
-  using Object = std::vector<std::pair<std::string, Json>>;
+  using Object = std::vector<Member>;
 
   std::variant<std::nullptr_t, bool, std::int64_t, double, std::string, Array, Object> value;  // null
 
-  bool is_null() const noexcept { return std::holds_alternative<std::nullptr_t>(value); }
+  bool is_null() const noexcept { return value.index() == 0; }
+  /// Null if it is of another kind.
   template <class T>
   const T* get() const noexcept {
     return std::get_if<T>(&value);
   }
+};
+
+struct Json::Member {
+  std::string key;
+  Json value;
 };
 
 /// "a number", "a list", ...: what a message says it got.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rope description of real models, as their own configs state it; keys that say nothing about the rope are left
-// out. Sorted by name.
+// The rope description of real models, as their own configs state it; keys that say nothing about the rope
+// are left out. Sorted by name.
 #include <rotary/model.hpp>
 
 namespace rotary {

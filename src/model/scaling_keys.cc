@@ -129,9 +129,9 @@ class FieldReader {
 
   void report_unknown(std::string_view type) {
     for (const auto& entry : dict_.object()) {
-      const std::string& key = entry.first;
+      const std::string& key = entry.key;
       const auto is_key = [&](std::string_view known) { return known == key; };
-      if (entry.second.is_null() || std::ranges::any_of(companions, is_key) ||
+      if (entry.value.is_null() || std::ranges::any_of(companions, is_key) ||
           std::ranges::any_of(known_, is_key))
         continue;
       const std::string_view close = similar(key, known_);

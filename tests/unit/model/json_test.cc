@@ -13,14 +13,14 @@ TEST(Json, KeepsTheOrderAndTheKindsOfNumbers) {
       parse_json(R"({"b": 1, "a": [1.5, true, null, "x"], "big": 18446744073709551615})").value();
   const auto& object = *document.get<Json::Object>();
   ASSERT_EQ(object.size(), 3U);
-  EXPECT_EQ(object[0].first, "b");
-  EXPECT_EQ(*object[0].second.get<std::int64_t>(), 1);
-  const auto& list = *object[1].second.get<Json::Array>();
+  EXPECT_EQ(object[0].key, "b");
+  EXPECT_EQ(*object[0].value.get<std::int64_t>(), 1);
+  const auto& list = *object[1].value.get<Json::Array>();
   EXPECT_EQ(*list[0].get<double>(), 1.5);
   EXPECT_TRUE(*list[1].get<bool>());
   EXPECT_TRUE(list[2].is_null());
   EXPECT_EQ(*list[3].get<std::string>(), "x");
-  EXPECT_EQ(*object[2].second.get<double>(), 18446744073709551615.0);
+  EXPECT_EQ(*object[2].value.get<double>(), 18446744073709551615.0);
 }
 
 TEST(Json, RefusesWhatIsNotJson) {
