@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model_argument.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <system_error>
+
+#include "exit_code.hpp"
+#include "scaling_flags.hpp"
+#include "text.hpp"
+
+namespace rotary::tool {
+namespace {
+
+constexpr std::array pairings{Pairing::half_split, Pairing::interleaved, Pairing::interleaved_to_half};
+constexpr std::array policies{AnglePolicy::exact, AnglePolicy::fp32, AnglePolicy::ggml};
+
+template <class Values>
+CLI::IsMember one_of(const Values& values) {
+  std::vector<std::string> names;
+  for (const auto value : values) names.emplace_back(name(value));
+  return CLI::IsMember(names);
+}
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const auto& preset : presets()) names.emplace_back(preset.name);
+  return names;
+}
+
+std::string rope_names(const Model& model) {
+  std::vector<std::string> names;
+  for (const auto& rope : model.ropes()) names.push_back(rope.name);
+  return list(names);
+}
+
+}  // namespace
+
+void ModelArgument::add_to(CLI::App& command) {
+  command.add_option("MODEL", word_,
+                     "A folder with a config.json, a config.json, a .gguf, a .safetensors (the\n"
+                     "config.json beside it), or a preset's name (see `rotary presets`). Without\n"
+                     "MODEL, the flags under \"Model by flags\" describe one");
+  command
+      .add_option("--pairing", pairing_,
+                  "Which two lanes form a pair: half_split (i, i + pairs), interleaved (2i, 2i + 1),\n"
+                  "interleaved_to_half (reads the second, writes the first)")
+      ->check(one_of(pairings))
+      ->option_text("NAME");
+  command
+      .add_option("--angles", angles_,
+                  "How cos and sin are computed: exact (default), fp32 (as Transformers and vLLM do),\n"
+                  "ggml (as llama.cpp's CPU path does)")
+      ->check(one_of(policies))
+      ->option_text("NAME");
+  command.add_option("--length", length_, "Tokens, for scaling types whose frequencies depend on the length")
+      ->check(CLI::PositiveNumber)
+      ->option_text("N");
+  command.add_flag("--strict", strict_, "Take every warning about MODEL as an error");
+
+  const auto flag = [&](const char* name, auto& target, const char* unit, const char* help) {
+    return command.add_option(name, target, help)->option_text(unit)->group("Model by flags");
+  };
+  flag("--base", base_, "X", "rope_theta, freq_base; default 10000");
+  flag("--head-dim", head_dim_, "N", "Lanes of a head; default: the offset and the lanes that turn");
+  flag("--rotary-dim", rotary_dim_, "N",
+       "Lanes that turn, even; default: all of the head from the offset on");
+  flag("--rotary-offset", rotary_offset_, "N", "First lane that turns; default 0");
+  flag("--axis-sections", axis_sections_, "A,B,...",
+       "Pairs that follow each position axis in turn, as 16,24,24")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  flag("--scaling", scaling_, "TYPE", "How frequencies are stretched, by the flags under \"Scaling\"")
+      ->description("How frequencies are stretched: " + list(scaling_names()) +
+                    ";\nits numbers are the flags under \"Scaling\"");
+  add_scaling_flags(command, scaling_fields_);
+}
+
+std::string ModelArgument::first_structure_flag() const {
+  if (base_) return "--base";
+  if (head_dim_) return "--head-dim";
+  if (rotary_dim_) return "--rotary-dim";
+  if (rotary_offset_) return "--rotary-offset";
+  if (!axis_sections_.empty()) return "--axis-sections";
+  if (!scaling_.empty()) return "--scaling";
+  for (const auto& [field, text] : scaling_fields_)
+    if (!text.empty()) return flag_of(field);
+  return {};
+}
+
+ModelOptions ModelArgument::options() const {
+  ModelOptions options;
+  options.length = length_;
+  options.pairing = pairing_from_name(pairing_);
+  options.policy = angle_policy_from_name(angles_).value_or(AnglePolicy::exact);
+  options.strict = strict_;
+  return options;
+}
+
+Model ModelArgument::load() const {
+  const std::string flag = first_structure_flag();
+  if (!word_.empty() && !flag.empty())
+    throw Failure(Exit::usage, flag + " describes a model by flags, but MODEL is \"" + word_ +
+                                   "\"; give one or the other");
+  if (word_.empty() && flag.empty())
+    throw Failure(Exit::usage,
+                  "MODEL is missing: a file, a preset (see `rotary presets`) or flags such as "
+                  "--base 10000 --head-dim 128");
+  return word_.empty() ? from_flags() : from_word();
+}
+
+Model ModelArgument::from_word() const {
+  std::error_code error;
+  if (std::filesystem::exists(word_, error)) return take(Model::from_path(word_, options()), Exit::input);
+  const auto names = preset_names();
+  if (std::find(names.begin(), names.end(), word_) == names.end())
+    throw Failure(Exit::input, word_ + ": no such file, and no preset of that name" +
+                                   did_you_mean(word_, names) + "; `rotary presets` lists the presets");
+  return take(Model::from_preset(word_, options()), Exit::input);
+}
+
+Model ModelArgument::from_flags() const {
+  if (!head_dim_ && !rotary_dim_)
+    throw Failure(Exit::usage,
+                  "--head-dim is missing: a model by flags needs --head-dim, --rotary-dim or both");
+  RopeOptions rope;
+  rope.rotary_offset = rotary_offset_.value_or(0);
+  rope.head_dim = head_dim_.value_or(0);
+  rope.pairing = pairing_from_name(pairing_).value_or(Pairing::half_split);
+  rope.policy = angle_policy_from_name(angles_).value_or(AnglePolicy::exact);
+  if (rope.rotary_offset < 0 || (head_dim_ && rope.rotary_offset > *head_dim_))
+    throw Failure(Exit::usage, "--rotary-offset " + std::to_string(rope.rotary_offset) +
+                                   ": must be 0 or more and lie in the head");
+  SpectrumOptions spectrum;
+  spectrum.rotary_dim = rotary_dim_ ? *rotary_dim_ : *head_dim_ - rope.rotary_offset;
+  spectrum.base = base_.value_or(spectrum.base);
+  spectrum.scaling = scaling_from_flags(scaling_, scaling_fields_);
+  spectrum.axis_sections = axis_sections_;
+  rope.spectrum = take(Spectrum::make(spectrum), Exit::usage);
+  return take(Model::from_rope(rope, options()), Exit::usage);
+}
+
+void RopeChoice::add_to(CLI::App& command) {
+  auto* layer = command.add_option("--layer", layer_, "Use the rope of this layer, counted from 0")
+                    ->check(CLI::NonNegativeNumber)
+                    ->option_text("N");
+  command.add_option("--rope", rope_, "Use the rope of this name, as `rotary explain` shows it")
+      ->excludes(layer)
+      ->option_text("NAME");
+}
+
+const ModelRope* RopeChoice::choose(const Model& model) const {
+  if (model.ropes().empty()) return nullptr;
+  if (!rope_.empty()) {
+    const ModelRope* rope = model.find_rope(rope_);
+    if (!rope) throw Failure(Exit::usage, "--rope " + rope_ + ": the model's ropes are " + rope_names(model));
+    return rope;
+  }
+  if (layer_ && !model.layers().empty()) {
+    const auto layers = static_cast<std::int64_t>(model.layers().size());
+    if (*layer_ >= layers)
+      throw Failure(Exit::usage, "--layer " + std::to_string(*layer_) + ": the model has " +
+                                     std::to_string(layers) + " layers, 0 to " + std::to_string(layers - 1));
+    const auto index = model.layers()[static_cast<std::size_t>(*layer_)];
+    return index ? &model.ropes()[*index] : nullptr;
+  }
+  if (model.ropes().size() != 1)
+    throw Failure(Exit::usage,
+                  "the model's ropes are " + rope_names(model) + ": choose with --layer or --rope");
+  return &model.ropes().front();
+}
+
+}  // namespace rotary::tool

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "render.hpp"
+#include "scaling_words.hpp"
+#include "text.hpp"
+
+namespace rotary::tool {
+namespace {
+
+constexpr std::size_t indent = 16;
+
+std::string item(std::string_view label, std::string_view text) {
+  return paragraph("  " + std::string(label), indent, text);
+}
+
+std::string count(std::int64_t n, const std::string& one) {
+  return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
+}
+
+std::string source_words(const Model& model) {
+  switch (model.source()) {
+    case Model::Source::hf_config:
+      return "a config.json in Hugging Face's words";
+    case Model::Source::gguf:
+      return "a GGUF file";
+    case Model::Source::preset:
+      return "a preset";
+    case Model::Source::flags:
+      break;
+  }
+  return "from the command line";
+}
+
+std::string title(const Model& model) {
+  std::string text = model.origin() + ": " + source_words(model);
+  if (!model.architecture().empty()) text += ", " + model.architecture();
+  if (!model.model_type().empty()) text += " (" + model.model_type() + ")";
+  return paragraph("", 0, text);
+}
+
+std::string layer_words(const Model& model, std::optional<std::size_t> rope) {
+  std::vector<std::int64_t> layers;
+  for (std::size_t n = 0; n < model.layers().size(); ++n)
+    if (model.layers()[n] == rope) layers.push_back(static_cast<std::int64_t>(n));
+  if (layers.empty()) return {};
+  return (layers.size() == 1 ? "layer " : "layers ") + ranges(layers) + " (" + std::to_string(layers.size()) +
+         " of " + std::to_string(model.layers().size()) + ")";
+}
+
+std::string window_words(const Rope& rope) {
+  const auto dim = rope.rotary_dim(), offset = rope.rotary_offset();
+  if (dim == 0) return "no lane of a head turns";
+  std::string text = dim == rope.head_dim()
+                         ? "all " + std::to_string(dim) + " lanes of a head turn"
+                         : "lanes " + std::to_string(offset) + "-" + std::to_string(offset + dim - 1) +
+                               " of a head's " + std::to_string(rope.head_dim()) +
+                               " turn, the others pass unchanged";
+  return text + "; " + count(rope.pairs(), "pair");
+}
+
+std::string lanes_words(const Rope& rope) {
+  const auto at = [&](std::int64_t lane) { return std::to_string(rope.rotary_offset() + lane); };
+  const auto both = [&](std::int64_t a, std::int64_t b) {
+    return at(a).insert(0, 1, '(') + ", " + at(b) + ")";
+  };
+  const std::string halves = both(0, rope.pairs()) + ", " + both(1, rope.pairs() + 1) + ", ...";
+  const std::string neighbours = both(0, 1) + ", " + both(2, 3) + ", ...";
+  switch (rope.pairing()) {
+    case Pairing::half_split:
+      return "half_split: lanes " + halves + " turn together";
+    case Pairing::interleaved:
+      return "interleaved: lanes " + neighbours + " turn together";
+    case Pairing::interleaved_to_half:
+      break;
+  }
+  return "interleaved_to_half: reads lanes " + neighbours + ", writes lanes " + halves;
+}
+
+std::string pairing_words(const Rope& rope) {
+  return lanes_words(rope) + "; the rows of the q and k weights must be in this order";
+}
+
+std::string direction_words(Direction direction) {
+  switch (direction) {
+    case Direction::forward:
+      return "forward: by +position * frequency, in radians";
+    case Direction::inverse:
+      return "inverse: by -position * frequency, in radians, and divided by A";
+    case Direction::gradient:
+      return "gradient: by -position * frequency, in radians, times A";
+    case Direction::inverse_gradient:
+      break;
+  }
+  return "inverse_gradient: by +position * frequency, in radians, divided by A";
+}
+
+std::string policy_words(AnglePolicy policy) {
+  switch (policy) {
+    case AnglePolicy::exact:
+      return "exact: cos and sin of the real product, within 3e-8 at any position";
+    case AnglePolicy::fp32:
+      return "fp32: each step rounded to fp32 as Transformers and vLLM do; off by up to 8e-3 near position "
+             "131000";
+    case AnglePolicy::ggml:
+      return "ggml: the running fp32 product of llama.cpp's CPU path; off by up to 2e-2 near position 131000";
+    case AnglePolicy::table:
+      break;
+  }
+  return "table: cos and sin as given";
+}
+
+std::string axis_words(const Spectrum& spectrum) {
+  std::vector<std::string> parts;
+  for (std::int64_t a = 0; a < spectrum.axes(); ++a) {
+    std::vector<std::int64_t> pairs;
+    for (std::size_t i = 0; i < spectrum.axis().size(); ++i)
+      if (spectrum.axis()[i] == a) pairs.push_back(static_cast<std::int64_t>(i));
+    parts.push_back("axis " + std::to_string(a) + " drives " + (pairs.size() == 1 ? "pair " : "pairs ") +
+                    ranges(pairs));
+  }
+  return list(parts);
+}
+
+std::string scaling_text(const Spectrum& spectrum) {
+  std::string text = item("scaling", type_words(spectrum.scaling()));
+  const auto field = [&](std::string_view key, const auto& value) {
+    text += paragraph(std::string(indent, ' ') + "- ", indent + 2,
+                      std::string(key) + " " + field_words(key, value));
+  };
+  const auto visit = [&](std::string_view key, const auto& value) {
+    if constexpr (requires { *value; }) {
+      if (value) field(key, *value);
+    } else {
+      field(key, value);
+    }
+  };
+  std::visit([&](const auto& type) { type.fields(type, visit); }, spectrum.scaling());
+  if (!std::holds_alternative<scaling::None>(spectrum.scaling())) text += item("", pair_words(spectrum));
+  return text;
+}
+
+std::string length_words(const ModelRope& entry, std::optional<std::int64_t> length) {
+  std::vector<std::string> parts;
+  if (entry.original_context) parts.push_back("original " + count(*entry.original_context, "token"));
+  if (entry.context) parts.push_back("context " + count(*entry.context, "token"));
+  if (entry.original_context && entry.context && *entry.original_context > 0) {
+    parts.push_back(
+        "which is " +
+        rounded(static_cast<double>(*entry.context) / static_cast<double>(*entry.original_context)) +
+        " times as many");
+  }
+  if (length) parts.push_back("frequencies chosen for " + count(*length, "token"));
+  return parts.empty() ? "not stated" : list(parts);
+}
+
+std::string wavelength_words(const ModelRope& entry) {
+  const auto inv_freq = entry.rope.spectrum().inv_freq();
+  std::size_t fast = inv_freq.size(), slow = inv_freq.size();
+  std::int64_t still = 0, under_one_turn = 0;
+  const auto wavelength = [&](std::size_t i) { return 2 * std::numbers::pi / std::fabs(inv_freq[i]); };
+  for (std::size_t i = 0; i < inv_freq.size(); ++i) {
+    if (inv_freq[i] == 0) {
+      ++still;
+      continue;
+    }
+    if (fast == inv_freq.size() || wavelength(i) < wavelength(fast)) fast = i;
+    if (slow == inv_freq.size() || wavelength(i) > wavelength(slow)) slow = i;
+    if (entry.context && wavelength(i) > static_cast<double>(*entry.context)) ++under_one_turn;
+  }
+  if (fast == inv_freq.size()) return "none: no pair turns";
+  const auto one = [&](std::size_t i) {
+    return rounded(wavelength(i)) + " (pair " + std::to_string(i) + ")";
+  };
+  std::string text = "one full turn takes " + one(fast) + " to " + one(slow) + " positions";
+  if (entry.context) {
+    text += "; " + count(under_one_turn, "pair") + (under_one_turn == 1 ? " turns" : " turn") +
+            " less than once within " + std::to_string(*entry.context) + " positions";
+  }
+  if (still > 0) text += "; " + count(still, "pair") + (still == 1 ? " stands" : " stand") + " still";
+  return text;
+}
+
+std::string rope_text(const Model& model, std::size_t index, std::optional<std::int64_t> length) {
+  const ModelRope& entry = model.ropes()[index];
+  const Rope& rope = entry.rope;
+  const Spectrum& spectrum = rope.spectrum();
+  const std::string layers = layer_words(model, index);
+  std::string text =
+      paragraph("", 0, "\nrope \"" + entry.name + "\"" + (layers.empty() ? "" : ", " + layers));
+  text += item("window", window_words(rope));
+  if (rope.pairs() == 0) return text;
+  text += item("pairing", pairing_words(rope));
+  text += item("direction", direction_words(rope.direction()));
+  if (spectrum.base())
+    text += item("base",
+                 digits(*spectrum.base()) + ": pair 0 turns 1 radian a position, the next ones ever slower");
+  text += scaling_text(spectrum);
+  text += item("attention", attention_words(spectrum));
+  if (spectrum.softmax_factor() != 1) {
+    text +=
+        item("softmax", "factor " + rounded(spectrum.softmax_factor(), 9) +
+                            ": the attention multiplies it into 1/sqrt(head_dim); it is not in cos and sin");
+  }
+  if (spectrum.axes() > 1) text += item("axes", axis_words(spectrum));
+  text += item("length", length_words(entry, length));
+  text += item("wavelengths", wavelength_words(entry));
+  return text + item("angles", policy_words(rope.policy()));
+}
+
+struct ValueText {
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(std::int64_t value) const { return std::to_string(value); }
+  std::string operator()(double value) const { return digits(value); }
+  std::string operator()(const std::string& value) const { return value; }
+  std::string operator()(const std::vector<double>& values) const {
+    std::vector<std::string> words;
+    for (const double value : values) words.push_back(digits(value));
+    return list(words).insert(0, 1, '[') + "]";
+  }
+};
+
+std::string values_text(const Model& model) {
+  if (model.values().empty()) return {};
+  std::string text = "\nwhere each value came from\n";
+  const bool several = model.ropes().size() > 1;
+  for (const auto& value : model.values()) {
+    const std::string rope =
+        several && value.rope < model.ropes().size() ? model.ropes()[value.rope].name + " " : "";
+    text += paragraph("  " + rope + value.key + " = " + std::visit(ValueText{}, value.value) + "  ", 48,
+                      value.from + (value.assumed ? " (assumed: nobody states it)" : ""));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string explain_text(const Model& model, std::optional<std::int64_t> length) {
+  std::string text = title(model);
+  if (!model.warnings().empty()) text += "\ndoubtful\n";
+  for (const auto& warning : model.warnings()) text += paragraph("  !", 4, warning);
+  for (std::size_t i = 0; i < model.ropes().size(); ++i) text += rope_text(model, i, length);
+  if (const std::string layers = layer_words(model, std::nullopt); !layers.empty())
+    text += paragraph("", 0, "\nno rope, " + layers);
+  if (model.ropes().empty()) text += "\nThis model has no rope.\n";
+  return text + values_text(model);
+}
+
+}  // namespace rotary::tool

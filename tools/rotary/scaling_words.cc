@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scaling_words.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "text.hpp"
+
+namespace rotary::tool {
+namespace {
+
+struct Word {
+  std::string_view name, text;
+};
+
+template <std::size_t N>
+std::string_view find(const std::array<Word, N>& words, std::string_view name) {
+  const auto* word = std::find_if(words.begin(), words.end(), [&](const Word& w) { return w.name == name; });
+  return word == words.end() ? std::string_view() : word->text;
+}
+
+constexpr std::array types{
+    Word{"default", "no scaling: each pair turns as fast as the base says"},
+    Word{"linear", "position interpolation: every pair turns slower by the same factor"},
+    Word{"llama3", "fast pairs are kept, slow ones turn slower by the factor, a blend lies between"},
+    Word{"yarn",
+         "fast pairs are kept, slow ones turn slower by the factor, a ramp over the pairs lies between; the "
+         "same at "
+         "every length, so short prompts change too"},
+};
+
+// "#" stands for the number.
+constexpr std::array numbers{
+    Word{"original_max_position_embeddings", "tokens the model was trained on before it was stretched"},
+    Word{"low_freq_factor",
+         "pairs with fewer turns than # within the original length are divided by the factor"},
+    Word{"high_freq_factor", "pairs with more turns than # within the original length are kept"},
+    Word{"beta_fast", "pairs with more turns than # within the original length are kept"},
+    Word{"beta_slow", "pairs with fewer turns than # within the original length are divided by the factor"},
+    Word{"attention_factor", "replaces the formula of A"},
+    Word{"attn_factor", "multiplies the formula of A"},
+    Word{"softmax_factor", "replaces the formula of the softmax factor"},
+    Word{"mscale", "numerator of A, as g(#) = 0.1 * # * ln(factor) + 1"},
+    Word{"mscale_all_dim", "denominator of A, and g(#) squared is the softmax factor"},
+};
+
+double yarn_g(double factor, double mscale) { return factor > 1 ? 0.1 * mscale * std::log(factor) + 1 : 1; }
+
+}  // namespace
+
+std::string type_words(const Scaling& scaling) {
+  const std::string word(name(scaling));
+  const auto text = find(types, word);
+  return text.empty() ? word : word + ": " + std::string(text);
+}
+
+std::string field_words(std::string_view field, double value) {
+  const std::string number = digits(value);
+  if (field == "factor") {
+    return number + ": a stretched pair sees positions divided by " + number +
+           " (4 means four times the length); " +
+           "the frequency scale of other systems is 1/factor = " + rounded(1 / value);
+  }
+  std::string text(find(numbers, field));
+  for (std::size_t at = 0; (at = text.find('#', at)) != std::string::npos; at += number.size())
+    text.replace(at, 1, number);
+  return text.empty() ? number : number + ": " + text;
+}
+
+std::string field_words(std::string_view field, bool value) {
+  if (field != "truncate") return value ? "true" : "false";
+  return value ? "true: the ends of the ramp are rounded outwards to whole pairs"
+               : "false: the ends of the ramp stay where they fall between pairs";
+}
+
+std::string pair_words(const Spectrum& spectrum) {
+  const auto inv_freq = spectrum.inv_freq();
+  if (!spectrum.base() || inv_freq.empty()) return {};
+  const auto same = [](double a, double b) { return std::fabs(a - b) <= 1e-9 * std::fabs(b); };
+  std::vector<double> divisor;
+  for (std::size_t i = 0; i < inv_freq.size(); ++i) {
+    const double exponent = -static_cast<double>(i) / static_cast<double>(inv_freq.size());
+    divisor.push_back(std::pow(*spectrum.base(), exponent) / inv_freq[i]);
+  }
+  const double largest = *std::max_element(divisor.begin(), divisor.end());
+  std::vector<std::int64_t> kept, between, divided;
+  for (std::size_t i = 0; i < divisor.size(); ++i) {
+    auto& group = same(divisor[i], 1) ? kept : same(divisor[i], largest) ? divided : between;
+    group.push_back(static_cast<std::int64_t>(i));
+  }
+  std::vector<std::string> parts;
+  if (!kept.empty()) parts.push_back(ranges(kept) + " kept");
+  if (!between.empty()) parts.push_back(ranges(between) + " between");
+  if (!divided.empty()) parts.push_back(ranges(divided) + " divided by " + rounded(largest));
+  return "pairs " + list(parts);
+}
+
+std::string attention_words(const Spectrum& spectrum) {
+  const auto number = [](double value) { return rounded(value, 9); };
+  const double a = spectrum.attention_factor();
+  std::string text = "A = " + number(a);
+  if (a == 1) {
+    text += ": the rotation keeps lengths";
+  } else {
+    text += ": cos and sin are multiplied by it, so a score of rotated parts grows by A^2 = " + number(a * a);
+  }
+  const auto* yarn = std::get_if<scaling::Yarn>(&spectrum.scaling());
+  if (!yarn) return text;
+  const std::string plain = number(yarn_g(yarn->factor, 1));
+  const std::string times = yarn->attn_factor == 1 ? "" : ", times attn_factor " + digits(yarn->attn_factor);
+  if (yarn->attention_factor)
+    return text + "; rule: attention_factor as given (by 0.1 * ln(factor) + 1 it would be " + plain + ")";
+  if (yarn->mscale.value_or(0) != 0 && yarn->mscale_all_dim.value_or(0) != 0)
+    return text + "; rule: g(mscale) / g(mscale_all_dim)" + times + " (by 0.1 * ln(factor) + 1 it would be " +
+           plain + ")";
+  return text + "; rule: 0.1 * ln(factor) + 1" + times;
+}
+
+}  // namespace rotary::tool
