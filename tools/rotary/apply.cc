@@ -138,9 +138,9 @@ std::string rotate(const Options& options, const TensorFile& input, const Rope& 
 void report(const Options& options, const Rope* rope, const std::string& name_of_rope,
             const std::vector<std::string>& names, const std::string& kernel) {
   const std::string policy(rope ? name(rope->policy()) : "");
-  note(rope ? options.out + ": " + list(names) + " turned " + options.direction + " by rope \"" +
-                  name_of_rope + "\", " + std::string(name(rope->pairing())) + ", angles " + policy +
-                  ", kernel " + kernel
+  note(rope ? options.out + ": " + list(names) + " rotated by rope \"" + name_of_rope + "\", direction " +
+                  options.direction + ", pairing " + std::string(name(rope->pairing())) + ", angles " +
+                  policy + ", kernel " + kernel
             : options.out + ": a copy, since the layer has no rope");
   if (!options.json) return;
   using Json = nlohmann::ordered_json;
