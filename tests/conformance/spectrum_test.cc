@@ -15,7 +15,8 @@ namespace {
 
 using nlohmann::json;
 
-// Transformers' fp32 power is itself off by an ulp here and there; llama3's blend subtracts and so widens that.
+// Transformers' fp32 power is itself off by an ulp here and there; llama3's blend subtracts and so widens
+// that.
 constexpr std::int64_t kMostUlps = 4;
 
 std::int64_t ulps(float a, float b) {

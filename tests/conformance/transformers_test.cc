@@ -4,6 +4,8 @@
 // fp32 peer is as far as its own angles are from the truth.
 #include <gtest/gtest.h>
 
+#include <rotary/model.hpp>
+
 #include "support/fixture.hpp"
 
 namespace rotary::testing {
@@ -74,6 +76,22 @@ double worst(const Rope& rope, const Recording& r) {
 const Fixture& file() {
   static const Fixture fixture("transformers_rotation.safetensors");
   return fixture;
+}
+
+// The rope of each case as the config in the fixture describes it. DeepSeek-V3 turns the last 64 lanes of
+// 192; the recording holds those alone.
+TEST(Transformers, TheirConfigsDescribeTheSameRopes) {
+  for (const Case& c : cases()) {
+    const auto parameters = file().parameters(c.name);
+    const Model model = Model::from_config(parameters.at("config").dump(), c.name).value();
+    const auto& type = parameters.at("layer_type");
+    const Rope rope = model.rope_for_layer(type == "full_attention" ? 5 : 0).value();
+    EXPECT_EQ(rope.spectrum().attention_factor(), parameters.at("attention_factor").get<double>()) << c.name;
+    EXPECT_EQ(rope.rotary_dim(), parameters.at("rotary_dim").get<std::int64_t>()) << c.name;
+    RopeOptions options = c.options;
+    if (c.name == "deepseek_v3") options.rotary_offset = 128;
+    EXPECT_EQ(rope, with_policy(options, AnglePolicy::exact)) << c.name;
+  }
 }
 
 TEST(Transformers, Fp32PolicyGivesTheirNumbers) {

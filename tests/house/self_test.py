@@ -7,6 +7,7 @@ from pathlib import Path
 
 import check_files
 import check_includes
+import check_reports
 
 LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
 
@@ -100,6 +101,36 @@ class Files(unittest.TestCase):
         self.accepts("src/rotate/a.cc", LICENCE + "bool same = x == x;\n")
         for fault in ("x != x", "lane[i] == lane[i]", "hn::Ne(v, v)", "args.x != args.x"):
             self.refuses("src/kernels/cpu/a.cc", f"{LICENCE}if ({fault}) {{}}\n", "line 2: compared with itself")
+
+
+class Reports(unittest.TestCase):
+    FILE = "tests/conformance/a_test.cc"
+    HEAD = "| report | fault | answer |\n| --- | --- | --- |\n"
+
+    def found(self, rows, source="TEST(Report5, Holds) {}\n"):
+        return planted(check_reports, {"tests/reports.md": self.HEAD + rows, self.FILE: source})
+
+    def refuses(self, rows, reason, source="TEST(Report5, Holds) {}\n"):
+        found = self.found(rows, source)
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(reason, found[0])
+
+    def test_named_tests_exist(self):
+        good = "| 5 | a fault | `conformance/a_test.cc` `Report5.Holds` |\n"
+        self.assertEqual(self.found(good), [])
+        self.assertEqual(self.found("| 5, 6 | a fault | see 5: `conformance/a_test.cc` `Report5.Holds` |\n"), [])
+        self.refuses(good.replace("Holds", "Held") + "| 6 | see `Report5.Holds` of 5 |\n",
+                     "has no Report5.Held")
+        self.refuses(good + "| 6 | a fault | `conformance/b_test.cc` `Report6.Holds` |\n", "there is no tests/")
+        self.refuses(good + "| 6 | a fault | `Report6.Holds` |\n", "stands behind no file")
+
+    def test_every_report_has_one_answer(self):
+        good = "| 5 | a fault | `conformance/a_test.cc` `Report5.Holds` |\n"
+        self.refuses(good + "| 6 | a fault | |\n", "neither a test nor a reason")
+        self.refuses(good + "| 5 | a fault | Cannot happen. |\n", "has two rows")
+
+    def test_every_suite_of_a_report_is_listed(self):
+        self.refuses("| 5 | a fault | Cannot happen. |\n", "Report5.Holds is not in tests/reports.md")
 
 
 if __name__ == "__main__":
