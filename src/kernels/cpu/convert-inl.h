@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+// Included by rotate-inl.h, once for each target.
+//
 // Memory to registers and back for each element type: widen to the type of the arithmetic, round once and
 // narrow. bf16 is rounded in integers, since Highway before 1.1 truncates. f16 goes through the processor,
 // which every target with a fused multiply-add has and which rounds to nearest even.
-#if defined(ROTARY_KERNELS_CPU_CONVERT_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ROTARY_KERNELS_CPU_CONVERT_INL_H_
-#undef ROTARY_KERNELS_CPU_CONVERT_INL_H_
-#else
-#define ROTARY_KERNELS_CPU_CONVERT_INL_H_
-#endif
-
 #include <hwy/highway.h>
 
 #include <cstdint>
@@ -24,9 +19,18 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class Element>
 using Wide = std::conditional_t<std::is_same_v<Element, double>, double, float>;
 
+/// Keeps a loaded vector in its register; g++ would rather load it again for every use.
+template <class V>
+HWY_INLINE V keep(V vector) {
+#if HWY_ARCH_X86
+  asm("" : "+v"(vector.raw));
+#endif
+  return vector;
+}
+
 template <class D>
 HWY_INLINE hn::Vec<D> load(D d, const hn::TFromD<D>* from) {
-  return hn::LoadU(d, from);
+  return keep(hn::LoadU(d, from));
 }
 
 template <class D>
@@ -58,20 +62,86 @@ HWY_INLINE void store(D d, hn::Vec<D> value, f16* to) {
   hn::StoreU(hn::DemoteTo(narrow, kept), narrow, reinterpret_cast<hwy::float16_t*>(to));
 }
 
-template <class D>
-HWY_INLINE void store(D d, hn::Vec<D> value, bf16* to) {
-  const hn::Rebind<std::uint32_t, D> bits;
-  const hn::Rebind<std::uint16_t, D> narrow;
+/// The bits of `value` with the upper half rounded to nearest even; the lower half is left over.
+template <class D, class Bits = hn::Rebind<std::uint32_t, D>>
+HWY_INLINE hn::Vec<Bits> round_to_upper_half(D /*tag*/, hn::Vec<D> value) {
+  const Bits bits;
   const auto exact = hn::BitCast(bits, value);
-  // Adding 0x7FFF, plus one more if the kept last bit is odd, rounds to nearest even.
+  // Adding 0x7FFF, plus one more if the kept last bit is odd, carries where it must.
   const auto odd = hn::And(hn::ShiftRight<16>(exact), hn::Set(bits, 1u));
   const auto rounded = hn::Add(hn::Add(exact, hn::Set(bits, 0x7FFFu)), odd);
-  const auto kept =
-      hn::IfThenElse(hn::RebindMask(bits, hn::IsNaN(value)), hn::Set(bits, 0x7FC00000u), rounded);
-  hn::StoreU(hn::TruncateTo(narrow, hn::ShiftRight<16>(kept)), narrow, reinterpret_cast<std::uint16_t*>(to));
+  const auto nan = hn::Set(bits, 0x7FC00000u);
+  return hn::IfThenElse(hn::RebindMask(bits, hn::IsNaN(value)), nan, rounded);
 }
+
+template <class D>
+HWY_INLINE void store(D d, hn::Vec<D> value, bf16* to) {
+  const hn::Rebind<std::uint16_t, D> narrow;
+  const auto kept = hn::ShiftRight<16>(round_to_upper_half(d, value));
+  hn::StoreU(hn::TruncateTo(narrow, kept), narrow, reinterpret_cast<std::uint16_t*>(to));
+}
+
+/// Twice as many bf16 as D has lanes. In words of 32 bits the even ones are the lower halves and the odd ones
+/// the upper, so that nothing has to cross lanes.
+template <class D>
+HWY_INLINE void load_even_odd(D d, const bf16* from, hn::Vec<D>& even, hn::Vec<D>& odd) {
+  const hn::Repartition<std::uint16_t, D> narrow;
+  const hn::Rebind<std::uint32_t, D> bits;
+  const auto words = hn::BitCast(bits, hn::LoadU(narrow, reinterpret_cast<const std::uint16_t*>(from)));
+  even = hn::BitCast(d, hn::ShiftLeft<16>(words));
+  odd = hn::BitCast(d, hn::And(words, hn::Set(bits, 0xFFFF0000u)));
+}
+
+template <class D>
+HWY_INLINE void store_even_odd(D d, hn::Vec<D> even, hn::Vec<D> odd, bf16* to) {
+  const hn::Repartition<std::uint16_t, D> narrow;
+  const hn::Rebind<std::uint32_t, D> bits;
+  const auto words = hn::OrAnd(hn::ShiftRight<16>(round_to_upper_half(d, even)), round_to_upper_half(d, odd),
+                               hn::Set(bits, 0xFFFF0000u));
+  hn::StoreU(hn::BitCast(narrow, words), narrow, reinterpret_cast<std::uint16_t*>(to));
+}
+
+#if !HWY_HAVE_SCALABLE
+/// The elements that one load brings: a vector, or two (even and odd) for bf16.
+template <class D, class Element>
+struct Group {
+  static constexpr int vectors = std::is_same_v<Element, bf16> ? 2 : 1;
+  static constexpr int lanes = vectors * static_cast<int>(hn::MaxLanes(D()));
+  hn::Vec<D> v[vectors];
+};
+
+template <class D, class Element>
+HWY_INLINE Group<D, Element> load_group(D d, const Element* from) {
+  Group<D, Element> group;
+  if constexpr (Group<D, Element>::vectors == 2) {
+    load_even_odd(d, from, group.v[0], group.v[1]);
+  } else {
+    group.v[0] = load(d, from);
+  }
+  return group;
+}
+
+/// Numbers of a row in the order in which load_group() brings elements.
+template <class Element, class D>
+HWY_INLINE Group<D, Element> load_numbers(D d, const hn::TFromD<D>* from) {
+  Group<D, Element> group;
+  if constexpr (Group<D, Element>::vectors == 2) {
+    hn::LoadInterleaved2(d, from, group.v[0], group.v[1]);
+  } else {
+    group.v[0] = hn::LoadU(d, from);
+  }
+  return group;
+}
+
+template <class D, class Element>
+HWY_INLINE void store_group(D d, const Group<D, Element>& group, Element* to) {
+  if constexpr (Group<D, Element>::vectors == 2) {
+    store_even_odd(d, group.v[0], group.v[1], to);
+  } else {
+    store(d, group.v[0], to);
+  }
+}
+#endif
 
 }  // namespace rotary::impl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+// Included by rotate-inl.h, once for each target.
+//
 // Lanes change places, bits unchanged: from adjacent lanes to halves and back. 16-bit ones are moved as
 // integers.
-#if defined(ROTARY_KERNELS_CPU_REGROUP_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef ROTARY_KERNELS_CPU_REGROUP_INL_H_
-#undef ROTARY_KERNELS_CPU_REGROUP_INL_H_
-#else
-#define ROTARY_KERNELS_CPU_REGROUP_INL_H_
-#endif
-
 #include <hwy/highway.h>
 
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/cpu/convert-inl.h"
 #include "kernels/rotate_args.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -77,7 +71,7 @@ HWY_INLINE void regroup_words(const Word* from, Word* to, std::int64_t pairs) {
 
 /// One head from the other lane order into `to_lanes`. The two places do not overlap.
 template <class Element>
-HWY_INLINE void regroup(Lanes to_lanes, const Element* from, Element* to, std::int64_t pairs) {
+HWY_NOINLINE void regroup(Lanes to_lanes, const Element* from, Element* to, std::int64_t pairs) {
   using Word = std::conditional_t<sizeof(Element) == 2, std::uint16_t, Wide<Element>>;
   const auto* words = reinterpret_cast<const Word*>(from);
   auto* to_words = reinterpret_cast<Word*>(to);
@@ -90,5 +84,3 @@ HWY_INLINE void regroup(Lanes to_lanes, const Element* from, Element* to, std::i
 
 }  // namespace rotary::impl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
-
-#endif

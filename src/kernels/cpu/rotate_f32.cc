@@ -8,9 +8,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace rotary::impl::HWY_NAMESPACE {
 #if HWY_NATIVE_FMA
-void rotate_f32(const RotateArgs& args) noexcept {
-  rotate<float>(args);
-}
+void rotate_f32(const RotateArgs& args) noexcept { rotate<float>(args); }
 #endif
 }  // namespace rotary::impl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

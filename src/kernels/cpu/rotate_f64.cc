@@ -8,9 +8,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace rotary::impl::HWY_NAMESPACE {
 #if HWY_NATIVE_FMA
-void rotate_f64(const RotateArgs& args) noexcept {
-  rotate<double>(args);
-}
+void rotate_f64(const RotateArgs& args) noexcept { rotate<double>(args); }
 #endif
 }  // namespace rotary::impl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

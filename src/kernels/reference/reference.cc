@@ -7,18 +7,10 @@
 namespace rotary::impl {
 namespace {
 
-double load(double value) {
-  return value;
-}
-float load(float value) {
-  return value;
-}
-float load(f16 value) {
-  return to_float(value);
-}
-float load(bf16 value) {
-  return to_float(value);
-}
+double load(double value) { return value; }
+float load(float value) { return value; }
+float load(f16 value) { return to_float(value); }
+float load(bf16 value) { return to_float(value); }
 
 /// To float by "round to odd": an inexact result gets its last bit set, so that rounding it again to 16 bits
 /// gives what rounding the double once would.
@@ -30,27 +22,13 @@ float to_odd_float(double value) {
   return std::nextafter(nearest, nearest < value ? HUGE_VALF : -HUGE_VALF);
 }
 
-void store(double& out, double value) {
-  out = value;
-}
-void store(float& out, double value) {
-  out = static_cast<float>(value);
-}
-void store(float& out, float value) {
-  out = value;
-}
-void store(f16& out, float value) {
-  out = std::isnan(value) ? f16{0x7E00} : to_f16(value);
-}
-void store(bf16& out, float value) {
-  out = std::isnan(value) ? bf16{0x7FC0} : to_bf16(value);
-}
-void store(f16& out, double value) {
-  store(out, to_odd_float(value));
-}
-void store(bf16& out, double value) {
-  store(out, to_odd_float(value));
-}
+void store(double& out, double value) { out = value; }
+void store(float& out, double value) { out = static_cast<float>(value); }
+void store(float& out, float value) { out = value; }
+void store(f16& out, float value) { out = std::isnan(value) ? f16{0x7E00} : to_f16(value); }
+void store(bf16& out, float value) { out = std::isnan(value) ? bf16{0x7FC0} : to_bf16(value); }
+void store(f16& out, double value) { store(out, to_odd_float(value)); }
+void store(bf16& out, double value) { store(out, to_odd_float(value)); }
 
 /// Steps in elements from the x of a pair to the x of the next, and from x to y.
 struct PairSteps {
@@ -113,11 +91,7 @@ void rotate_any(const RotateArgs& args) noexcept {
 
 }  // namespace
 
-void rotate_scalar(const RotateArgs& args) noexcept {
-  rotate_any<float>(args);
-}
-void rotate_reference(const RotateArgs& args) noexcept {
-  rotate_any<double>(args);
-}
+void rotate_scalar(const RotateArgs& args) noexcept { rotate_any<float>(args); }
+void rotate_reference(const RotateArgs& args) noexcept { rotate_any<double>(args); }
 
 }  // namespace rotary::impl

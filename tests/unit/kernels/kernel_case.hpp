@@ -41,37 +41,19 @@ class EachKernel : public testing::TestWithParam<std::string> {
  protected:
   const Kernel& kernel() const { return *find_kernel(GetParam()); }
 };
-inline std::string kernel_name(const testing::TestParamInfo<std::string>& info) {
-  return info.param;
-}
+inline std::string kernel_name(const testing::TestParamInfo<std::string>& info) { return info.param; }
 
 template <class Element>
 using WideOf = std::conditional_t<std::is_same_v<Element, double>, double, float>;
 
-inline double to_double(double value) {
-  return value;
-}
-inline double to_double(float value) {
-  return value;
-}
-inline double to_double(f16 value) {
-  return to_float(value);
-}
-inline double to_double(bf16 value) {
-  return to_float(value);
-}
-inline void set(double& out, double value) {
-  out = value;
-}
-inline void set(float& out, double value) {
-  out = static_cast<float>(value);
-}
-inline void set(f16& out, double value) {
-  out = to_f16(static_cast<float>(value));
-}
-inline void set(bf16& out, double value) {
-  out = to_bf16(static_cast<float>(value));
-}
+inline double to_double(double value) { return value; }
+inline double to_double(float value) { return value; }
+inline double to_double(f16 value) { return to_float(value); }
+inline double to_double(bf16 value) { return to_float(value); }
+inline void set(double& out, double value) { out = value; }
+inline void set(float& out, double value) { out = static_cast<float>(value); }
+inline void set(f16& out, double value) { out = to_f16(static_cast<float>(value)); }
+inline void set(bf16& out, double value) { out = to_bf16(static_cast<float>(value)); }
 
 /// Heads of `width` lanes of which the first 2 * pairs turn, tokens apart by one lane more than they need.
 struct Shape {
@@ -185,11 +167,7 @@ inline bool same(float a, float b) {
   return (std::isnan(a) && std::isnan(b)) ||
          std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
 }
-inline bool same(f16 a, f16 b) {
-  return a == b;
-}
-inline bool same(bf16 a, bf16 b) {
-  return a == b;
-}
+inline bool same(f16 a, f16 b) { return a == b; }
+inline bool same(bf16 a, bf16 b) { return a == b; }
 
 }  // namespace rotary::impl

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Included by rotate-inl.h, once for each target.
+//
+// One row of cos and sin for heads of adjacent lanes, and how a head turns by it.
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+HWY_BEFORE_NAMESPACE();
+namespace rotary::impl::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Each number twice and the sine with its sign, so that a vector of x y x y ... turns with its own swapped
+/// copy: x c + y (-s), y c + x s.
+template <class Element>
+class AdjacentRow {
+ public:
+  using Number = Wide<Element>;
+  using D = hn::ScalableTag<Number>;
+  static constexpr std::int64_t max_row_pairs = 256;
+
+  HWY_INLINE AdjacentRow(const RotateArgs& args, const Number* cos, const Number* sin, std::int64_t pairs)
+      : lanes_(2 * pairs) {
+    const D d;
+    const auto width = static_cast<std::int64_t>(hn::Lanes(d));
+    const Number sign = args.conjugate ? Number{-1} : Number{1};
+    const auto signs = hn::Set(d, sign);
+    std::int64_t i = 0;
+    for (; i + width <= pairs; i += width) {
+      const auto c = hn::LoadU(d, cos + i), s = hn::Mul(hn::LoadU(d, sin + i), signs);
+      hn::StoreInterleaved2(c, c, d, cos_ + 2 * i);
+      hn::StoreInterleaved2(hn::Neg(s), s, d, sin_ + 2 * i);
+    }
+    for (; i < pairs; ++i) {
+      cos_[2 * i] = cos_[2 * i + 1] = cos[i];
+      sin_[2 * i] = -sign * sin[i];
+      sin_[2 * i + 1] = sign * sin[i];
+    }
+  }
+
+  /// Turns any head.
+  HWY_INLINE void operator()(const Element* in, Element* out) const {
+    std::int64_t i = 0;
+#if !HWY_HAVE_SCALABLE
+    for (; i + 2 * step <= lanes_; i += 2 * step) Held<2>(*this, i)(in + i, out + i);
+#endif
+    turn_from<hn::MaxLanes(D())>(in, out, i);
+  }
+
+  static HWY_INLINE std::int64_t offset_of(std::int64_t pair) { return 2 * pair; }
+
+#if !HWY_HAVE_SCALABLE
+  /// How many groups the row fills, or 0 if it does not fill the last.
+  HWY_INLINE std::int64_t groups() const { return lanes_ % step == 0 ? lanes_ / step : 0; }
+
+  /// A row of n groups in registers.
+  template <int n>
+  class Held {
+   public:
+    HWY_INLINE explicit Held(const AdjacentRow& row, std::int64_t first = 0) {
+      for (int i = 0; i < n; ++i) cos_[i] = hn::Load(D(), row.cos_ + first + i * step);
+      for (int i = 0; i < n; ++i) sin_[i] = hn::Load(D(), row.sin_ + first + i * step);
+    }
+    HWY_INLINE void operator()(const Element* in, Element* out) const {
+      hn::Vec<D> v[n];
+      for (int i = 0; i < n; ++i) v[i] = load(D(), in + i * step);
+      for (int i = 0; i < n; ++i) store(D(), turn(D(), v[i], cos_[i], sin_[i]), out + i * step);
+    }
+
+   private:
+    hn::Vec<D> cos_[n], sin_[n];
+  };
+#endif
+
+ private:
+  template <class Tag>
+  static HWY_INLINE hn::Vec<Tag> turn(Tag d, hn::Vec<Tag> v, hn::Vec<Tag> cos, hn::Vec<Tag> sin) {
+    return hn::MulAdd(v, cos, hn::Mul(hn::Reverse2(d, v), sin));
+  }
+
+  /// Lanes from i on in vectors of at most `cap` lanes, then of half as many.
+  template <std::size_t cap>
+  HWY_INLINE void turn_from(const Element* in, Element* out, std::int64_t i) const {
+    const hn::CappedTag<Number, cap> d;
+    const auto width = static_cast<std::int64_t>(hn::Lanes(d));
+    for (; i + width <= lanes_; i += width) {
+      store(d, turn(d, load(d, in + i), hn::LoadU(d, cos_ + i), hn::LoadU(d, sin_ + i)), out + i);
+    }
+    if constexpr (cap > 2) {
+      if (i < lanes_) turn_from<cap / 2>(in, out, i);
+    }
+  }
+
+  static constexpr std::int64_t step = hn::MaxLanes(D());
+  HWY_ALIGN Number cos_[2 * max_row_pairs], sin_[2 * max_row_pairs];
+  std::int64_t lanes_;
+};
+
+/// In a word of two bf16 the pair already lies apart: the row is used as it stands. Turning by -angle is
+/// turning (y, x) by +angle.
+template <>
+class AdjacentRow<bf16> {
+ public:
+  using Number = float;
+  using D = hn::ScalableTag<float>;
+  static constexpr std::int64_t max_row_pairs = max_pairs;
+
+  HWY_INLINE AdjacentRow(const RotateArgs& args, const float* cos, const float* sin, std::int64_t pairs)
+      : cos_(cos), sin_(sin), pairs_(pairs), sign_(args.conjugate ? -1.0f : 1.0f) {}
+
+  HWY_INLINE void operator()(const bf16* in, bf16* out) const {
+    std::int64_t i = 0;
+#if !HWY_HAVE_SCALABLE
+    for (; i + 2 * step <= pairs_; i += 2 * step) Held<2>(*this, i)(in + 2 * i, out + 2 * i);
+#endif
+    turn_from<hn::MaxLanes(D())>(in, out, i);
+  }
+
+  static HWY_INLINE std::int64_t offset_of(std::int64_t pair) { return 2 * pair; }
+
+#if !HWY_HAVE_SCALABLE
+  HWY_INLINE std::int64_t groups() const { return pairs_ % step == 0 ? pairs_ / step : 0; }
+
+  template <int n>
+  class Held {
+   public:
+    HWY_INLINE explicit Held(const AdjacentRow& row, std::int64_t first = 0) {
+      const auto sign = hn::Set(D(), row.sign_);
+      for (int i = 0; i < n; ++i) cos_[i] = hn::LoadU(D(), row.cos_ + first + i * step);
+      for (int i = 0; i < n; ++i) sin_[i] = hn::Mul(hn::LoadU(D(), row.sin_ + first + i * step), sign);
+    }
+    HWY_INLINE void operator()(const bf16* in, bf16* out) const {
+      Group<D, bf16> pairs[n];
+      for (int i = 0; i < n; ++i) pairs[i] = load_group(D(), in + 2 * i * step);
+      for (int i = 0; i < n; ++i) {
+        turn_pairs(pairs[i].v[0], pairs[i].v[1], cos_[i], sin_[i]);
+        store_group(D(), pairs[i], out + 2 * i * step);
+      }
+    }
+
+   private:
+    hn::Vec<D> cos_[n], sin_[n];
+  };
+#endif
+
+ private:
+  template <std::size_t cap>
+  HWY_INLINE void turn_from(const bf16* in, bf16* out, std::int64_t i) const {
+    const hn::CappedTag<float, cap> d;
+    const auto width = static_cast<std::int64_t>(hn::Lanes(d));
+    for (; i + width <= pairs_; i += width) {
+      hn::Vec<decltype(d)> x, y;
+      load_even_odd(d, in + 2 * i, x, y);
+      turn_pairs(x, y, hn::LoadU(d, cos_ + i), hn::Mul(hn::LoadU(d, sin_ + i), hn::Set(d, sign_)));
+      store_even_odd(d, x, y, out + 2 * i);
+    }
+    if constexpr (cap > 1) {
+      if (i < pairs_) turn_from<cap / 2>(in, out, i);
+    }
+  }
+
+  static constexpr std::int64_t step = hn::MaxLanes(D());
+  const float *cos_, *sin_;
+  std::int64_t pairs_;
+  float sign_;
+};
+
+}  // namespace rotary::impl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
