@@ -16,6 +16,7 @@ int main(int count, char** arguments) {
     return 3;
   }
 
+  std::cout.precision(9);
   std::cout << model->architecture() << ", " << model->layers().size() << " layers\n";
   for (const auto& [name, rope, original_context, context] : model->ropes()) {
     std::cout << "rope " << name << ": base " << rope.spectrum().base().value_or(0) << ", "

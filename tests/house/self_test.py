@@ -7,6 +7,7 @@ from pathlib import Path
 
 import check_files
 import check_includes
+import check_readme
 import check_reports
 
 LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
@@ -131,6 +132,20 @@ class Reports(unittest.TestCase):
 
     def test_every_suite_of_a_report_is_listed(self):
         self.refuses("| 5 | a fault | Cannot happen. |\n", "Report5.Holds is not in tests/reports.md")
+
+
+class Readme(unittest.TestCase):
+    program = {"examples/readme.cc": "int main() {\n  int a;\n  int b;\n}\n"}
+
+    def test_blocks_and_links(self):
+        page = {"README.md": "[x](examples/readme.cc)\n```cpp\nint a;\nint b;\n```\n"}
+        self.assertEqual(planted(check_readme, self.program | page), [])
+
+    def test_faults(self):
+        for page, reason in (("```cpp\nint a;\nint c;\n```\n", "lacks this block"), ("[x](y.md)", "y.md: no such")):
+            found = planted(check_readme, self.program | {"README.md": page})
+            self.assertEqual(len(found), 1, found)
+            self.assertIn(reason, found[0])
 
 
 if __name__ == "__main__":
