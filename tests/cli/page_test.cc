@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/command.md shows real output: every ```console block is run again, in order, in one folder.
+// The pages show real output: every ```console block is run again, in order, in one folder.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -18,10 +18,10 @@ std::string output_of(const std::string& line, const TemporaryFolder& folder) {
   return read_file(folder / "said");
 }
 
-TEST(CommandPage, ShowsWhatTheCommandPrints) {
+void expect_shows_what_the_command_prints(const std::string& file, int least) {
   const TemporaryFolder folder;
   std::filesystem::create_directory_symlink(ROTARY_SOURCE "/tests", folder.path() / "tests");
-  std::istringstream page(read_file(ROTARY_SOURCE "/docs/command.md"));
+  std::istringstream page(read_file(ROTARY_SOURCE "/" + file));
   int commands = 0;
   bool inside = false;
   std::string shown, real, last;
@@ -41,8 +41,11 @@ TEST(CommandPage, ShowsWhatTheCommandPrints) {
     }
     inside = starts || (inside && !ends);
   }
-  EXPECT_GE(commands, 9);
+  EXPECT_GE(commands, least);
 }
+
+TEST(Pages, CommandShowsWhatTheCommandPrints) { expect_shows_what_the_command_prints("docs/command.md", 9); }
+TEST(Pages, ReadmeShowsWhatTheCommandPrints) { expect_shows_what_the_command_prints("README.md", 1); }
 
 }  // namespace
 }  // namespace rotary::testing
