@@ -40,7 +40,7 @@ int main(int count, char** arguments) {
     return 3;
   }
   const rotary::Rope& rope = model->ropes().front().rope;
-  const std::int64_t tokens = count == 3 ? std::atoll(arguments[2]) : 16384, heads = 4, kv_heads = 1;
+  const std::int64_t tokens = count == 3 ? std::atoll(arguments[2]) : 4096, heads = 4, kv_heads = 1;
 
   std::vector<float> q(static_cast<std::size_t>(tokens * heads * rope.head_dim()), 1.0f);
   std::vector<float> k(static_cast<std::size_t>(tokens * kv_heads * rope.head_dim()), 1.0f);
