@@ -3,19 +3,17 @@
 // rounds.
 //
 //     kernels_bench [ROUNDS [DTYPE]]      32 q heads and 8 k heads of 128 lanes, in place, one thread
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <functional>
+#include <rotary/rotary.hpp>
 #include <string>
 #include <vector>
 
-#include "bench/plain_c.hpp"
-#include "kernels/kernel_list.hpp"
+#include "plain_c.hpp"
 
 namespace {
 
@@ -24,12 +22,11 @@ using bench::head_dim;
 
 constexpr std::int64_t q_heads = 32, k_heads = 8, max_tokens = 4096;
 
-/// Zeroed memory in large pages where there are any.
+/// Zeroed memory, in large pages where the system gives them.
 void* allocate(std::size_t bytes) {
   constexpr std::size_t page = 2 << 20;
   void* memory = std::aligned_alloc(page, (bytes + page - 1) / page * page);
   if (!memory) std::abort();
-  madvise(memory, bytes, MADV_HUGEPAGE);
   std::fill_n(static_cast<char*>(memory), bytes, 0);
   return memory;
 }
@@ -66,27 +63,23 @@ int main(int argc, char** argv) {
   void* q = allocate(max_tokens * q_heads * head_dim * sizeof(float));
   void* k = allocate(max_tokens * k_heads * head_dim * sizeof(float));
   auto* rows = static_cast<float*>(allocate(max_tokens * head_dim * sizeof(float)));
-  for (std::int64_t i = 0; i < max_tokens * head_dim; ++i) {
-    const double angle = static_cast<double>(i / head_dim) * std::pow(1e4, -static_cast<double>(i % 64) / 64);
-    rows[i] = static_cast<float>(i % head_dim < 64 ? std::cos(angle) : std::sin(angle));
-  }
+  const auto spectrum = Spectrum::make({.rotary_dim = head_dim}).value();
 
-  std::printf("%-5s %-9s %6s  %-8s %12s %8s %8s\n", "dtype", "lanes", "tokens", "variant", "ns", "/limit",
+  std::printf("%-5s %-11s %6s  %-8s %12s %8s %8s\n", "dtype", "pairing", "tokens", "variant", "ns", "/limit",
               "/plain");
   for (const auto dtype : {DType::f32, DType::bf16, DType::f16}) {
     if (!only.empty() && name(dtype) != only) continue;
-    for (const auto lanes : {impl::Lanes::halves, impl::Lanes::adjacent}) {
-      for (const std::int64_t tokens : {1, 256, 4096}) {
-        impl::RotateArgs args{};
-        args.operands = 2;
-        args.dtype = dtype;
-        args.in_lanes = args.out_lanes = lanes;
-        args.tokens = tokens;
-        args.pairs = head_dim / 2;
-        args.rows = rows;
-        args.operand[0] = {q, q, q_heads, q_heads * head_dim, head_dim, 1, q_heads * head_dim, head_dim, 1};
-        args.operand[1] = {k, k, k_heads, k_heads * head_dim, head_dim, 1, k_heads * head_dim, head_dim, 1};
-        const bool adjacent = lanes == impl::Lanes::adjacent;
+    for (const auto pairing : {Pairing::half_split, Pairing::interleaved}) {
+      const auto rope = Rope::make({.spectrum = spectrum, .pairing = pairing}).value();
+      for (const std::int64_t tokens : {std::int64_t{1}, std::int64_t{256}, max_tokens}) {
+        const auto angles = rope.angles(Positions::range(0, tokens)).value();
+        for (std::int64_t token = 0; token < tokens; ++token) {
+          float* row = rows + token * head_dim;
+          angles.row(0, token, {row, head_dim / 2}, {row + head_dim / 2, head_dim / 2}).value();
+        }
+        const Heads q_view{q, HeadsShape::contiguous(Layout::thd, dtype, 1, tokens, q_heads, head_dim)};
+        const Heads k_view{k, HeadsShape::contiguous(Layout::thd, dtype, 1, tokens, k_heads, head_dim)};
+        const bool adjacent = pairing == Pairing::interleaved;
         volatile float one = 1;
         std::vector<Variant> variants;
         variants.push_back({"limit",
@@ -103,10 +96,11 @@ int main(int argc, char** argv) {
         };
         variants.push_back({"plain C", plain_c(bench::release::rotate_plain), {}});
         variants.push_back({"native C", plain_c(bench::native::rotate_plain), {}});
-        for (const auto& kernel : impl::kernel_list()) {
-          if (!kernel.unavailable().empty() || kernel.name == "reference" || kernel.name == "scalar")
-            continue;
-          variants.push_back({std::string(kernel.name), [&args, &kernel] { kernel.rotate(args); }, {}});
+        for (const auto& kernel : kernels()) {
+          if (!kernel.accepted || kernel.name == "reference" || kernel.name == "scalar") continue;
+          const auto plan = rope.plan(q_view.shape, k_view.shape, {.kernel = kernel.name}).value();
+          variants.push_back(
+              {std::string(kernel.name), [&, plan] { plan.run(angles, q_view, k_view).value(); }, {}});
         }
         const int calls = tokens == 1 ? 4000 : tokens == 256 ? 30 : 2;
         for (auto& variant : variants) time_of(variant.run, calls);
@@ -117,8 +111,8 @@ int main(int argc, char** argv) {
                      native = median(variants[2].times);
         for (const auto& variant : variants) {
           const double ns = median(variant.times);
-          std::printf("%-5s %-9s %6ld  %-8s %12.1f %8.2f %8.2f %8.2f\n", std::string(name(dtype)).c_str(),
-                      adjacent ? "adjacent" : "halves", static_cast<long>(tokens), variant.name.c_str(), ns,
+          std::printf("%-5s %-11s %6ld  %-8s %12.1f %8.2f %8.2f %8.2f\n", std::string(name(dtype)).c_str(),
+                      std::string(name(pairing)).c_str(), static_cast<long>(tokens), variant.name.c_str(), ns,
                       ns / limit, ns / plain, ns / native);
         }
       }

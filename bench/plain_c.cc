@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/plain_c.hpp"
+#include "plain_c.hpp"
 
 #include <bit>
 
