@@ -7,7 +7,7 @@
 namespace rotary {
 namespace {
 
-constexpr std::string_view names[] = {"f64", "f32", "f16", "bf16", "f8_e4m3", "f8_e5m2", "i64", "i32",
+constexpr std::string_view names[] = {"f64", "f32", "f16", "bf16", "f8_e4m3", "f8_e5m2", "i64",    "i32",
                                       "i16", "i8",  "u64", "u32",  "u16",     "u8",      "boolean"};
 constexpr std::size_t sizes[] = {8, 4, 2, 2, 1, 1, 8, 4, 2, 1, 8, 4, 2, 1, 1};
 
@@ -30,7 +30,8 @@ float to_float(bf16 value) noexcept {
 bf16 to_bf16(float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return {static_cast<std::uint16_t>((bits >> 16) | 0x0040u)};
-  // Adding 0x7FFF, plus one more if the kept last bit is odd, rounds to nearest even and carries into the exponent.
+  // Adding 0x7FFF, plus one more if the kept last bit is odd, rounds to nearest even and carries into the
+  // exponent.
   return {static_cast<std::uint16_t>((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16)};
 }
 

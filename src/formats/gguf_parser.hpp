@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One pass over a GGUF file:
 //
-//     "GGUF" version tensors keys | key: name type value ... | tensor: name axes extents type offset ... | pad |
-//     data
+//     "GGUF" version tensors keys | key: name type value ... | tensor: name axes extents type offset ... |
+//     pad | data
 //
 // Every count and length is held against the bytes that are left before anything is allocated for it.
 #pragma once

@@ -128,8 +128,6 @@ Status Rope::rotate(const Angles& angles, const Operand& q, const Operand& k,
   return plan.run(angles, q, k);
 }
 
-std::string_view RotatePlan::kernel() const noexcept {
-  return kernel_->name;
-}
+std::string_view RotatePlan::kernel() const noexcept { return kernel_->name; }
 
 }  // namespace rotary

@@ -13,9 +13,7 @@ constexpr std::string_view direction_names[] = {"forward", "gradient", "inverse_
 
 }  // namespace
 
-std::string_view name(Pairing pairing) noexcept {
-  return pairing_names[static_cast<std::size_t>(pairing)];
-}
+std::string_view name(Pairing pairing) noexcept { return pairing_names[static_cast<std::size_t>(pairing)]; }
 std::optional<Pairing> pairing_from_name(std::string_view word) noexcept {
   return impl::find_name<Pairing>(pairing_names, word);
 }
@@ -62,25 +60,13 @@ Result<Rope> Rope::from_table(const AngleTable& table, const RopeOptions& option
   return assemble(*std::move(source), options);
 }
 
-const Spectrum& Rope::spectrum() const noexcept {
-  return state_->source->spectrum();
-}
-std::int64_t Rope::head_dim() const noexcept {
-  return state_->head_dim;
-}
-std::int64_t Rope::rotary_offset() const noexcept {
-  return state_->rotary_offset;
-}
-std::int64_t Rope::pairs() const noexcept {
-  return state_->source->pairs();
-}
-AnglePolicy Rope::policy() const noexcept {
-  return state_->source->policy();
-}
+const Spectrum& Rope::spectrum() const noexcept { return state_->source->spectrum(); }
+std::int64_t Rope::head_dim() const noexcept { return state_->head_dim; }
+std::int64_t Rope::rotary_offset() const noexcept { return state_->rotary_offset; }
+std::int64_t Rope::pairs() const noexcept { return state_->source->pairs(); }
+AnglePolicy Rope::policy() const noexcept { return state_->source->policy(); }
 
-Rope Rope::turned(Direction by) const noexcept {
-  return Rope(state_, pairing_, compose(direction_, by));
-}
+Rope Rope::turned(Direction by) const noexcept { return Rope(state_, pairing_, compose(direction_, by)); }
 
 Result<Angles> Rope::angles(const Positions& positions, Rows rows) const {
   Angles angles(state_->source, rows);

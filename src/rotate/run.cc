@@ -19,9 +19,7 @@ constexpr std::int64_t scratch_doubles = Rope::max_rotary_dim;
 /// Below this the hand-over to other threads costs more than it saves.
 constexpr std::int64_t serial_bytes = 64 * 1024;
 
-bool same_view(const Operand& x) noexcept {
-  return x.in.data == x.out.data && x.in.shape == x.out.shape;
-}
+bool same_view(const Operand& x) noexcept { return x.in.data == x.out.data && x.in.shape == x.out.shape; }
 
 bool empty(const HeadsShape& s) noexcept {
   return s.batch == 0 || s.tokens == 0 || s.heads == 0 || s.head_dim == 0;

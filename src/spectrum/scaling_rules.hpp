@@ -53,9 +53,7 @@ Frequencies evaluate(std::int64_t rotary_dim, double base, const Rule& rule) {
   return result;
 }
 
-inline bool is_positive(double value) {
-  return std::isfinite(value) && value > 0;
-}
+inline bool is_positive(double value) { return std::isfinite(value) && value > 0; }
 
 inline Status check_positive(std::string_view type, std::string_view key, double value) {
   if (is_positive(value)) return {};

@@ -43,9 +43,9 @@ class ROTARY_API Safetensors {
   Metadata metadata_;
 };
 
-/// Writes beside the target and renames: a reader sees the old file or the whole new one. Larger element types come
-/// first, else the order is kept, so that every tensor in the file is aligned.
-/// Errors: duplicate or reserved names, bytes that do not match shape and dtype, unwritable.
+/// Writes beside the target and renames: a reader sees the old file or the whole new one. Larger element
+/// types come first, else the order is kept, so that every tensor in the file is aligned. Errors: duplicate
+/// or reserved names, bytes that do not match shape and dtype, unwritable.
 ROTARY_API Status save_safetensors(const std::string& path, std::span<const FileTensor> tensors,
                                    const Metadata& metadata = {});
 
