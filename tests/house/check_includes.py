@@ -33,7 +33,7 @@ PUBLIC_ROOM = {
 }
 
 # Parts that stand outside the library: public headers, and what lies beside the file, and nothing else of ours.
-OUTSIDE = ("tools", "examples", "tests/conformance", "tests/property", "tests/fuzz", "tests/consumer",
+OUTSIDE = ("tools", "examples", "bench", "tests/conformance", "tests/property", "tests/fuzz", "tests/consumer",
            "tests/cli")
 
 # Where headers of others may appear: the beginning of the path in <...>, and the folders or files that may name it.
@@ -46,9 +46,9 @@ THIRD_PARTY = {
     "mpfr.h": ("tests/unit", "tests/support"),
     "gmp.h": ("tests/unit", "tests/support"),
     # The platform: one file maps files and replaces them.
-    "sys/": ("src/base/posix_files.cc", "bench", "tests"),
-    "fcntl.h": ("src/base/posix_files.cc", "bench", "tests"),
-    "unistd.h": ("src/base/posix_files.cc", "bench", "tests"),
+    "sys/": ("src/base/posix_files.cc", "tests"),
+    "fcntl.h": ("src/base/posix_files.cc", "tests"),
+    "unistd.h": ("src/base/posix_files.cc", "tests"),
 }
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>]+)>|"([^"]+)"|(\w+))', re.MULTILINE)
@@ -57,8 +57,7 @@ SUFFIXES = {".hpp", ".h", ".cc"}
 
 
 def part_of(path):
-    """("include", room), ("src", room), ("outside", part) or ("tests", None) of a path relative to the
-    root; the benchmarks may look inside as tests may."""
+    """("include", room), ("src", room), ("outside", part) or ("tests", None) of a path relative to the root."""
     parts = path.parts
     if parts[:2] == ("include", "rotary"):
         return "include", "formats" if parts[2] == "formats" else PUBLIC_ROOM.get(path.stem)
