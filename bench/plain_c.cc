@@ -10,16 +10,17 @@
 namespace rotary::bench::ROTARY_PLAIN_C {
 namespace {
 
-using Half = _Float16;
+// Not every compiler has a half: through the library, one element at a time, as g++ 12 compiles _Float16 too.
+using Half = f16;
 struct Brain {
   std::uint16_t bits;
 };
 
 inline float widen(float value) { return value; }
-inline float widen(Half value) { return static_cast<float>(value); }
+inline float widen(Half value) { return to_float(value); }
 inline float widen(Brain value) { return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16); }
 inline void narrow(float& out, float value) { out = value; }
-inline void narrow(Half& out, float value) { out = static_cast<Half>(value); }
+inline void narrow(Half& out, float value) { out = to_f16(value); }
 inline void narrow(Brain& out, float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   out.bits = static_cast<std::uint16_t>((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
