@@ -26,6 +26,7 @@
 #include <rotary/status.hpp>
 #include <rotary/tensor.hpp>
 #include <string_view>
+#include <utility>
 
 namespace rotary {
 
@@ -73,7 +74,9 @@ class ROTARY_API RotatePlan {
 
  private:
   friend class Rope;
-  RotatePlan() noexcept = default;
+  RotatePlan(std::shared_ptr<const impl::RopeState> rope, const OperandShape& q,
+             const OperandShape* k) noexcept
+      : rope_(std::move(rope)), q_(q), k_(k != nullptr ? *k : OperandShape()), has_k_(k != nullptr) {}
 
   std::shared_ptr<const impl::RopeState> rope_;
   OperandShape q_, k_;

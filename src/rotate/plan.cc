@@ -70,23 +70,20 @@ Result<const impl::Kernel*> choose(const impl::KernelQuery& query, std::string_v
 
 }  // namespace
 
-Status Rope::prepare(RotatePlan& plan, const OperandShape& q, const OperandShape* k,
-                     const RotateOptions& options) const {
+Status Rope::prepare(RotatePlan& plan, const RotateOptions& options) const {
+  const OperandShape &q = plan.q_, &k = plan.k_;
   if (Status status = check_operand("q", q, head_dim()); !status.ok()) return status;
-  if (k != nullptr) {
-    if (Status status = check_operand("k", *k, head_dim()); !status.ok()) return status;
-    if (k->in.dtype != q.in.dtype || k->in.batch != q.in.batch || k->in.tokens != q.in.tokens) {
-      return impl::invalid("k: ", name(k->in.dtype), " with batch ", k->in.batch, " and tokens ",
-                           k->in.tokens, ", expected ", name(q.in.dtype), " with batch ", q.in.batch,
-                           " and tokens ", q.in.tokens, " as q");
+  if (plan.has_k_) {
+    if (Status status = check_operand("k", k, head_dim()); !status.ok()) return status;
+    if (k.in.dtype != q.in.dtype || k.in.batch != q.in.batch || k.in.tokens != q.in.tokens) {
+      return impl::invalid("k: ", name(k.in.dtype), " with batch ", k.in.batch, " and tokens ", k.in.tokens,
+                           ", expected ", name(q.in.dtype), " with batch ", q.in.batch, " and tokens ",
+                           q.in.tokens, " as q");
     }
   }
-  const impl::KernelQuery query = impl::kernel_query(*this, q, k);
+  const impl::KernelQuery query = impl::kernel_query(*this, q, plan.has_k_ ? &k : nullptr);
   auto kernel = choose(query, options.kernel);
   if (!kernel) return kernel.status();
-  plan.q_ = q;
-  plan.has_k_ = k != nullptr;
-  if (k != nullptr) plan.k_ = *k;
   plan.in_adjacent_ = query.in_lanes == impl::Lanes::adjacent;
   plan.out_adjacent_ = query.out_lanes == impl::Lanes::adjacent;
   plan.conjugate_ = direction_ == Direction::gradient || direction_ == Direction::inverse;
@@ -97,35 +94,34 @@ Status Rope::prepare(RotatePlan& plan, const OperandShape& q, const OperandShape
 }
 
 Result<RotatePlan> Rope::plan(const OperandShape& q, const RotateOptions& options) const {
-  RotatePlan plan;
-  if (Status status = prepare(plan, q, nullptr, options); !status.ok()) return status;
-  plan.rope_ = state_;
+  RotatePlan plan(state_, q, nullptr);
+  if (Status status = prepare(plan, options); !status.ok()) return status;
   return plan;
 }
 
 Result<RotatePlan> Rope::plan(const OperandShape& q, const OperandShape& k,
                               const RotateOptions& options) const {
-  RotatePlan plan;
-  if (Status status = prepare(plan, q, &k, options); !status.ok()) return status;
-  plan.rope_ = state_;
+  RotatePlan plan(state_, q, &k);
+  if (Status status = prepare(plan, options); !status.ok()) return status;
   return plan;
 }
 
 Status Rope::rotate(const Angles& angles, const Operand& q, const RotateOptions& options) const noexcept {
-  RotatePlan plan;
-  if (Status status = prepare(plan, {q.in.shape, q.out.shape}, nullptr, options); !status.ok()) return status;
-  plan.rope_ = {std::shared_ptr<void>(), state_.get()};  // borrowed: no reference count to touch
+  RotatePlan plan(borrowed_state(), {q.in.shape, q.out.shape}, nullptr);
+  if (Status status = prepare(plan, options); !status.ok()) return status;
   return plan.run(angles, q);
 }
 
 Status Rope::rotate(const Angles& angles, const Operand& q, const Operand& k,
                     const RotateOptions& options) const noexcept {
-  RotatePlan plan;
   const OperandShape k_shape(k.in.shape, k.out.shape);
-  if (Status status = prepare(plan, {q.in.shape, q.out.shape}, &k_shape, options); !status.ok())
-    return status;
-  plan.rope_ = {std::shared_ptr<void>(), state_.get()};
+  RotatePlan plan(borrowed_state(), {q.in.shape, q.out.shape}, &k_shape);
+  if (Status status = prepare(plan, options); !status.ok()) return status;
   return plan.run(angles, q, k);
+}
+
+std::shared_ptr<const impl::RopeState> Rope::borrowed_state() const noexcept {
+  return {std::shared_ptr<void>(), state_.get()};
 }
 
 std::string_view RotatePlan::kernel() const noexcept { return kernel_->name; }

@@ -55,7 +55,7 @@ struct Work {
   const float* held;  // null: rows are made on the way
   impl::RotateArgs args;
   const impl::Kernel* kernel;
-  Operand operand[2];
+  const Operand* operand[2];
   std::int64_t head_dim, rotary_offset;
   std::int64_t tokens, tokens_per_task, tasks_per_row;
   bool divide;
@@ -97,13 +97,13 @@ void Work::run(std::int64_t first_task, std::int64_t last_task) const noexcept {
   alignas(64) double scratch[scratch_doubles];
   const std::int64_t pairs = source->pairs();
   const std::int64_t angle_row = positions->batch() == 1 ? 0 : 1;
+  impl::RotateArgs block = args;
   for (std::int64_t task = first_task; task < last_task; ++task) {
     const std::int64_t row = task / tasks_per_row;
     const std::int64_t token = (task % tasks_per_row) * tokens_per_task;
-    impl::RotateArgs block = args;
     block.tokens = std::min(tokens_per_task, tokens - token);
     for (int i = 0; i < block.operands; ++i) {
-      const Operand& x = operand[i];
+      const Operand& x = *operand[i];
       block.operand[i].in = at(x.in.data, x.in.shape, row, token, rotary_offset);
       block.operand[i].out = at(x.out.data, x.out.shape, row, token, rotary_offset);
       if (!same_view(x)) copy_outside(x, row, token, block.tokens);
@@ -171,24 +171,22 @@ Status RotatePlan::run(const Angles& angles, const Operand& q, const Operand& k)
     return invalid("k: the plan was made without it");
   }
 
-  Work work{.source = rope_->source.get(),
-            .positions = &angles.positions_,
-            .held = angles.rows_ == Rows::held ? angles.held_.data() : nullptr,
-            .args = {},
-            .kernel = kernel_,
-            .operand = {},
-            .head_dim = rope_->head_dim,
-            .rotary_offset = rope_->rotary_offset,
-            .tokens = tokens,
-            .tokens_per_task = 1,
-            .tasks_per_row = 0,
-            .divide = divide_ && (rope_->source->policy() == AnglePolicy::table ||
-                                  rope_->source->spectrum().attention_factor() != 1)};
+  Work work;  // every member is set below; zeroing them first would cost as much as a small head
+  work.source = rope_->source.get();
+  work.positions = &angles.positions_;
+  work.held = angles.rows_ == Rows::held ? angles.held_.data() : nullptr;
+  work.kernel = kernel_;
+  work.head_dim = rope_->head_dim;
+  work.rotary_offset = rope_->rotary_offset;
+  work.tokens = tokens;
+  work.divide = divide_ && (work.source->policy() == AnglePolicy::table ||
+                            work.source->spectrum().attention_factor() != 1);
+  work.args.operands = 0;
   work.args.dtype = q_.in.dtype;
   work.args.in_lanes = in_adjacent_ ? impl::Lanes::adjacent : impl::Lanes::halves;
   work.args.out_lanes = out_adjacent_ ? impl::Lanes::adjacent : impl::Lanes::halves;
   work.args.conjugate = conjugate_;
-  work.args.pairs = rope_->source->pairs();
+  work.args.pairs = work.source->pairs();
 
   std::int64_t elements = 0;
   const Operand* given[] = {&q, has_k_ ? &k : nullptr};
@@ -198,12 +196,13 @@ Status RotatePlan::run(const Angles& angles, const Operand& q, const Operand& k)
     if (Status status = check_pointers(names[i], *given[i]); !status.ok()) return status;
     elements += batch * tokens * given[i]->in.shape.heads * rope_->head_dim;
     work.args.operand[work.args.operands] = strides(*given[i]);
-    work.operand[work.args.operands++] = *given[i];
+    work.operand[work.args.operands++] = given[i];
   }
   if (work.args.operands == 0) return {};
   if (work.args.operands == 2) {
-    const Operand &a = work.operand[0], &b = work.operand[1];
-    if (impl::overlap(a.out, b.out) || impl::overlap(a.out, b.in) || impl::overlap(a.in, b.out)) {
+    const Operand &a = *work.operand[0], &b = *work.operand[1];
+    if (impl::overlap(a.out, b.out) || (!same_view(b) && impl::overlap(a.out, b.in)) ||
+        (!same_view(a) && impl::overlap(a.in, b.out))) {
       return invalid("q and k overlap");
     }
   }
