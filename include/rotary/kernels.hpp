@@ -2,8 +2,8 @@
 /// @file
 /// The rotation kernels of this build, in order of preference, and why each would or would not be taken.
 ///
-///     for (const auto& kernel : rotary::kernels()) std::cout << kernel.name << ": " << kernel.reason <<
-///     '\n'; rope.rotate(angles, q, k, {.kernel = "reference"});   // force one by name
+///     for (const auto& kernel : rotary::kernels()) std::cout << kernel.name << ' ' << kernel.reason << '\n';
+///     rope.rotate(angles, q, k, {.kernel = "reference"});   // force one by name
 #pragma once
 
 #include <rotary/export.hpp>
@@ -16,7 +16,7 @@ namespace rotary {
 
 /// One kernel, and the verdict on it.
 struct KernelVerdict {
-  std::string_view name;         ///< "avx512", "avx2", ..., "scalar", "reference"
+  std::string_view name;         ///< "avx3", "avx2", ..., "scalar", "reference"
   std::string_view description;  ///< a line for people
   bool accepted = false;
   std::string reason;  ///< why it was passed over, or empty

@@ -3,10 +3,10 @@
 /// A Rope is everything a layer's rotation depends on besides the tokens: spectrum, pairing, rotary window,
 /// direction and angle policy. Immutable, cheap to copy, safe to share between threads.
 ///
-///     auto rope = rotary::Rope::make({.spectrum = spectrum, .pairing =
-///     rotary::Pairing::half_split}).value(); auto angles = rope.angles(rotary::Positions::range(0,
-///     tokens)).value();   // once a forward pass rope.rotate(angles, q, k).value(); // in every layer, in
-///     place rope.gradient().rotate(angles, grad_q, grad_k).value();                   // the backward pass
+///     auto rope = rotary::Rope::make({.spectrum = spectrum}).value();
+///     auto angles = rope.angles(rotary::Positions::range(0, tokens)).value();  // once a forward pass
+///     rope.rotate(angles, q, k).value();                                       // every layer, in place
+///     rope.gradient().rotate(angles, grad_q, grad_k).value();                  // the backward pass
 ///
 ///     the window of a head     | 0 ... rotary_offset | rotary_dim lanes that turn | ... head_dim |
 #pragma once
@@ -79,20 +79,22 @@ class ROTARY_API Rope {
   Direction direction() const noexcept { return direction_; }
   AnglePolicy policy() const noexcept;
 
-  /// One row a token. Errors: too few axes, a position outside the table (policy table).
+  /// One row a token. Errors: too few axes; more rows than memory holds; policy table: a position that is
+  /// not whole or outside the table.
   Result<Angles> angles(const Positions& positions, Rows rows = Rows::held) const;
 
-  /// The same rope turned round; its angles are the same Angles. Neither allocates.
+  /// The same rope turned back: inverse() undoes it (divides by A), gradient() is its transpose (times A).
+  /// Both take the same Angles. Neither allocates.
   Rope inverse() const noexcept { return turned(Direction::inverse); }
   Rope gradient() const noexcept { return turned(Direction::gradient); }
 
-  /// Validates shapes and chooses the kernel. q and k share batch, tokens and dtype; k may be absent.
-  /// Errors name the operand: "k: head_dim 64, expected 128".
+  /// Validates shapes and chooses the kernel. q and k share batch, tokens and dtype and may differ in heads
+  /// and strides; k may be absent. Errors name the operand: "k: head_dim 64, expected 128".
   Result<RotatePlan> plan(const OperandShape& q, const RotateOptions& options = {}) const;
   Result<RotatePlan> plan(const OperandShape& q, const OperandShape& k,
                           const RotateOptions& options = {}) const;
 
-  /// Plans and runs. Allocates nothing unless it fails.
+  /// Plans and runs; errors of both. Allocates nothing unless it fails; writes nothing if it does.
   Status rotate(const Angles& angles, const Operand& q, const RotateOptions& options = {}) const noexcept;
   Status rotate(const Angles& angles, const Operand& q, const Operand& k,
                 const RotateOptions& options = {}) const noexcept;

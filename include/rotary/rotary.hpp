@@ -2,11 +2,10 @@
 /// @file
 /// The whole library in one include.
 ///
-///     auto model  = rotary::Model::from_path("config.json").value();   // once: what the model says about
-///     itself auto rope   = model.rope_for_layer(0).value();                   // a Rope: spectrum + pairing,
-///     immutable auto angles = rope.angles(rotary::Positions::range(0, tokens)).value();   // once a forward
-///     pass rope.rotate(angles, q, k).value();                               // in every layer: in place, one
-///     call
+///     auto model = rotary::Model::from_path("config.json").value();            // once: what the model says
+///     auto rope = model.rope_for_layer(0).value();                             // spectrum, pairing, ...
+///     auto angles = rope.angles(rotary::Positions::range(0, tokens)).value();  // once a forward pass
+///     rope.rotate(angles, q, k).value();                                       // every layer, in place
 #pragma once
 
 #include <rotary/angles.hpp>

@@ -3,7 +3,7 @@
 /// How the library says that something went wrong: a code and a sentence, never an exception or an abort.
 ///
 ///     auto rope = rotary::Rope::make(options);
-///     if (!rope) return report(rope.status());   // "rotary_dim 65: must be even and at most head_dim 128"
+///     if (!rope) return rope.status();   // "rotary_dim 256 at rotary_offset 0: must end within ..."
 ///     rope->rotate(angles, q, k);
 ///
 /// Those who like exceptions write `rotary::Rope::make(options).value()`, which throws rotary::Error.

@@ -18,10 +18,12 @@ std::string output_of(const std::string& line, const TemporaryFolder& folder) {
   return read_file(folder / "said");
 }
 
-void expect_shows_what_the_command_prints(const std::string& file, int least) {
+/// Returns how many commands the page shows.
+int expect_shows_what_the_command_prints(const std::filesystem::path& file) {
+  SCOPED_TRACE(file);
   const TemporaryFolder folder;
   std::filesystem::create_directory_symlink(ROTARY_SOURCE "/tests", folder.path() / "tests");
-  std::istringstream page(read_file(ROTARY_SOURCE "/" + file));
+  std::istringstream page(read_file(file.string()));
   int commands = 0;
   bool inside = false;
   std::string shown, real, last;
@@ -41,11 +43,18 @@ void expect_shows_what_the_command_prints(const std::string& file, int least) {
     }
     inside = starts || (inside && !ends);
   }
-  EXPECT_GE(commands, least);
+  return commands;
 }
 
-TEST(Pages, CommandShowsWhatTheCommandPrints) { expect_shows_what_the_command_prints("docs/command.md", 9); }
-TEST(Pages, ReadmeShowsWhatTheCommandPrints) { expect_shows_what_the_command_prints("README.md", 1); }
+TEST(Pages, ShowWhatTheCommandPrints) {
+  const std::filesystem::path source = ROTARY_SOURCE;
+  EXPECT_GE(expect_shows_what_the_command_prints(source / "README.md"), 1);
+  int commands = 0;
+  for (const auto& file : std::filesystem::directory_iterator(source / "docs")) {
+    if (file.path().extension() == ".md") commands += expect_shows_what_the_command_prints(file.path());
+  }
+  EXPECT_GE(commands, 9);
+}
 
 }  // namespace
 }  // namespace rotary::testing

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import check_files
 import check_includes
-import check_readme
+import check_links
+import check_pages
 import check_reports
 
 LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
@@ -134,16 +135,39 @@ class Reports(unittest.TestCase):
         self.refuses("| 5 | a fault | Cannot happen. |\n", "Report5.Holds is not in tests/reports.md")
 
 
-class Readme(unittest.TestCase):
-    program = {"examples/readme.cc": "int main() {\n  int a;\n  int b;\n}\n"}
+class Pages(unittest.TestCase):
+    tree = {"README.md": "", "examples/readme.cc": "int main() {\n  int a;\n  int b;\n}\n",
+            "examples/page.cc": "int c;\n", "examples/page.expected.txt": "one\ntwo\n"}
 
-    def test_blocks_and_links(self):
-        page = {"README.md": "[x](examples/readme.cc)\n```cpp\nint a;\nint b;\n```\n"}
-        self.assertEqual(planted(check_readme, self.program | page), [])
+    def found(self, page, text):
+        return planted(check_pages, self.tree | {page: text})
+
+    def test_code_and_output(self):
+        self.assertEqual(self.found("README.md", "```cpp\nint a;\nint b;\n```\n"), [])
+        self.assertEqual(self.found("docs/a.md", "```cpp\nint c;\n```\n```output\ntwo\n```\n"), [])
 
     def test_faults(self):
-        for page, reason in (("```cpp\nint a;\nint c;\n```\n", "lacks this block"), ("[x](y.md)", "y.md: no such")):
-            found = planted(check_readme, self.program | {"README.md": page})
+        for page, text, reason in (("README.md", "```cpp\nint a;\nint c;\n```\n", "no program has this block"),
+                                   ("README.md", "```cpp\nint c;\n```\n", "README.md: no program"),
+                                   ("docs/README.md", "```cpp\nint d;\n```\n", "docs/README.md: no program"),
+                                   ("docs/a.md", "```output\nthree\n```\n", "no program writes this")):
+            found = self.found(page, text)
+            self.assertEqual(len(found), 1, found)
+            self.assertIn(reason, found[0])
+
+
+class Links(unittest.TestCase):
+    def found(self, text):
+        return planted(check_links, {"docs/a.md": text, "b.md": "# A heading, here\n", "build/c.md": "[x](nowhere)\n"})
+
+    def test_good(self):
+        self.assertEqual(self.found("[x](../b.md) [y](../b.md#a-heading-here) [z](https://example.org/no) [w](#v)\n"
+                                    "## V\n`[i](j)`\n```\n[&](int)\n```\n"), [])
+
+    def test_faults(self):
+        for link, reason in (("b.md", "docs/a.md: b.md: no such file"), ("../b.md#here", "no such heading"),
+                             ("#here", "no such heading")):
+            found = self.found(f"[x]({link})\n")
             self.assertEqual(len(found), 1, found)
             self.assertIn(reason, found[0])
 
