@@ -114,7 +114,8 @@ void Work::run(std::int64_t first_task, std::int64_t last_task) const noexcept {
       if (divide) divide_rows(scratch, block.tokens, pairs);
       block.rows = scratch;
     } else {
-      const float* rows = held + (row * angle_row * positions->tokens() + token) * 2 * pairs;
+      const float* rows = nullptr;
+      if (held != nullptr) rows = held + (row * angle_row * positions->tokens() + token) * 2 * pairs;
       if (held == nullptr || divide) {
         float* made = reinterpret_cast<float*>(scratch);
         if (held == nullptr) {

@@ -5,14 +5,14 @@
 
 #include <rotary/attention.hpp>
 
-#include "support/fixture_file.hpp"
+#include "support/fixture.hpp"
 #include "support/status_matchers.hpp"
 
 namespace rotary::testing {
 namespace {
 
-const FixtureFile& fixture() {
-  static const FixtureFile file("attention.safetensors");
+const Fixture& fixture() {
+  static const Fixture file("attention.safetensors");
   return file;
 }
 
@@ -22,9 +22,11 @@ std::vector<Real> attended(const std::string& name, bool causal) {
   const auto v = fixture().numbers<Real>(name + ".v");
   const auto q_ids = fixture().numbers<std::int64_t>(name + ".q_positions");
   const auto k_ids = fixture().numbers<std::int64_t>(name + ".k_positions");
-  const std::int64_t heads = fixture().extent(name + ".q", 1), kv_heads = fixture().extent(name + ".k", 1);
-  const std::int64_t q_tokens = fixture().extent(name + ".q", 2), k_tokens = fixture().extent(name + ".k", 2);
-  const std::int64_t dim = fixture().extent(name + ".q", 3);
+  const std::int64_t heads = fixture().shape(name + ".q").at(1),
+                     kv_heads = fixture().shape(name + ".k").at(1);
+  const std::int64_t q_tokens = fixture().shape(name + ".q").at(2),
+                     k_tokens = fixture().shape(name + ".k").at(2);
+  const std::int64_t dim = fixture().shape(name + ".q").at(3);
   const auto rope = Rope::make({.spectrum = Spectrum::make({.rotary_dim = dim}).value()}).value();
   std::vector<Real> out(q.size(), Real{-7});
   EXPECT_SUCCEEDS(

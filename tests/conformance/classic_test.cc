@@ -6,7 +6,7 @@
 #include <cmath>
 #include <rotary/classic.hpp>
 
-#include "support/fixture_file.hpp"
+#include "support/fixture.hpp"
 #include "support/status_matchers.hpp"
 
 namespace rotary::testing {
@@ -43,8 +43,8 @@ double largest_error(const std::vector<T>& input, const std::vector<T>& ours, co
 template <class T>
 constexpr double allowed = sizeof(T) == sizeof(float) ? 4 * 0x1p-24 : 0;
 
-const FixtureFile& fixture() {
-  static const FixtureFile file("classic.safetensors");
+const Fixture& fixture() {
+  static const Fixture file("classic.safetensors");
   return file;
 }
 
@@ -52,9 +52,11 @@ template <class T>
 void check_llama(const std::string& name, std::int64_t start, std::int64_t end, double base) {
   SCOPED_TRACE(name);
   const auto xq = fixture().numbers<T>(name + ".xq"), xk = fixture().numbers<T>(name + ".xk");
-  const std::int64_t batch = fixture().extent(name + ".xq", 0), tokens = fixture().extent(name + ".xq", 1);
-  const std::int64_t heads = fixture().extent(name + ".xq", 2), kv_heads = fixture().extent(name + ".xk", 2);
-  const std::int64_t dim = fixture().extent(name + ".xq", 3);
+  const std::int64_t batch = fixture().shape(name + ".xq").at(0),
+                     tokens = fixture().shape(name + ".xq").at(1);
+  const std::int64_t heads = fixture().shape(name + ".xq").at(2),
+                     kv_heads = fixture().shape(name + ".xk").at(2);
+  const std::int64_t dim = fixture().shape(name + ".xq").at(3);
   const auto freqs_cis = llama::precompute_freqs_cis(dim, end, base).value();
   const auto now = freqs_cis.slice(start, start + tokens).value();
 
@@ -84,9 +86,10 @@ void check_palm(const std::string& name, std::int64_t seq_len) {
   SCOPED_TRACE(name);
   auto q = fixture().numbers<T>(name + ".q"), k = fixture().numbers<T>(name + ".k");
   const auto q_in = q, k_in = k;
-  const std::int64_t batch = fixture().extent(name + ".q", 0), tokens = fixture().extent(name + ".q", 2);
-  const std::int64_t heads = fixture().extent(name + ".q", 1), kv_heads = fixture().extent(name + ".k", 1);
-  const std::int64_t dim = fixture().extent(name + ".q", 3);
+  const std::int64_t batch = fixture().shape(name + ".q").at(0), tokens = fixture().shape(name + ".q").at(2);
+  const std::int64_t heads = fixture().shape(name + ".q").at(1),
+                     kv_heads = fixture().shape(name + ".k").at(1);
+  const std::int64_t dim = fixture().shape(name + ".q").at(3);
   const auto ids = fixture().numbers<std::int64_t>(name + ".positions");
 
   const auto rotary_emb = palm::RotaryEmbedding::make(dim).value();
@@ -125,8 +128,8 @@ struct TextbookCase {
 
 struct Textbook : ::testing::TestWithParam<TextbookCase> {
   std::string name = std::string("textbook.") + GetParam().name;
-  std::int64_t batch = fixture().extent(name + ".x", 0), tokens = fixture().extent(name + ".x", 1);
-  std::int64_t dim = fixture().extent(name + ".x", 2);
+  std::int64_t batch = fixture().shape(name + ".x").at(0), tokens = fixture().shape(name + ".x").at(1);
+  std::int64_t dim = fixture().shape(name + ".x").at(2);
   std::vector<float> x = fixture().numbers<float>(name + ".x");
   std::vector<std::int64_t> ids = fixture().numbers<std::int64_t>(name + ".positions");
   Positions positions = Positions::ids(std::span<const std::int64_t>(ids), batch, tokens).value();
