@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/in_quotes.hpp"
 #include "model/family.hpp"
+#include "model/keys.hpp"
 #include "model/readers.hpp"
 
 namespace rotary::impl {
@@ -111,10 +113,10 @@ class GgufReader {
     } else if (*type == "yarn") {
       read_yarn(rope, factor);
     } else if (*type == "longrope") {
-      builder_.fail(StatusCode::unsupported, path, " \"", *type,
-                    "\": not supported; supported are none, linear, yarn");
+      builder_.fail(StatusCode::unsupported, path, " ", in_quotes(*type),
+                    ": not supported; supported are none, linear, yarn");
     } else if (*type != "none") {
-      builder_.malformed(path, " \"", *type, "\": unknown scaling type; known are none, linear, yarn");
+      builder_.malformed(path, " ", in_quotes(*type), ": unknown scaling type; known are none, linear, yarn");
     }
   }
 
@@ -272,6 +274,9 @@ class GgufReader {
 void read_gguf(const formats::Gguf& file, ModelBuilder& builder) {
   const auto architecture = file.text("general.architecture");
   if (!architecture) return builder.malformed("general.architecture: missing");
+  if (!is_word(*architecture)) {
+    return builder.malformed("general.architecture ", in_quotes(*architecture), ": not a name");
+  }
   builder.set_names("", std::string(*architecture));
   static constexpr Family unknown{.model_types = ""};
   const Family* family = family_of_gguf(*architecture);

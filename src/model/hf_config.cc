@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/in_quotes.hpp"
 #include "model/readers.hpp"
 #include "model/scaling_keys.hpp"
 
@@ -18,6 +19,8 @@ constexpr std::string_view local_base_keys[] = {"rope_local_base_freq", "local_r
 constexpr std::string_view context_keys[] = {"max_position_embeddings", "n_positions", "n_ctx",
                                              "max_sequence_length", "seq_length"};
 constexpr std::string_view text_model_keys[] = {"text_config", "llm_config", "language_config"};
+
+constexpr std::size_t most_ropes = 64;
 
 /// One rope to be read: the layers it is for, and the dictionaries that describe it.
 struct RopePlan {
@@ -34,24 +37,33 @@ std::string rope_name(std::string_view layer_type) {
 }
 
 /// rope_parameters is one dictionary a layer type if any of its keys is one.
-bool is_nested(const Keys& parameters, const LayerPlan& layers) {
-  return std::ranges::any_of(parameters.object(), [&](const auto& entry) {
-    constexpr std::string_view labels[] = {"main", "compress"};
-    return entry.key.ends_with("_attention") || std::ranges::find(labels, entry.key) != std::end(labels) ||
-           std::ranges::find(layers.types, entry.key) != layers.types.end();
+bool is_nested(const Keys& parameters) {
+  return std::ranges::any_of(parameters.object(), [](const Json::Member& entry) {
+    return entry.key.ends_with("_attention") || entry.value.get<Json::Object>() != nullptr;
   });
+}
+
+/// One plan for each layer type that has a rope.
+void plan_nested(const HfConfig& config, const Keys& now, const Keys& before, std::vector<RopePlan>& plans) {
+  const Keys nothing(nullptr, "", config.builder);
+  if (now.object().size() > most_ropes) {
+    return config.builder.malformed(now.path(), ": ", now.object().size(), " layer types, at most ",
+                                    most_ropes);
+  }
+  for (const auto& [type, value] : now.object()) {
+    if (value.is_null()) continue;
+    if (!is_word(type)) return config.builder.malformed(now.path_of(type), ": not a layer type");
+    const bool old_applies = type == full_attention || config.family.local_scaling;
+    plans.push_back({rope_name(type), type, now.child(type), old_applies ? before : nothing});
+  }
 }
 
 std::vector<RopePlan> plan_ropes(const HfConfig& config, const LayerPlan& layers) {
   const Keys now = config.top.child("rope_parameters"), before = config.top.child("rope_scaling");
   const Keys nothing(nullptr, "", config.builder);
   std::vector<RopePlan> plans;
-  if (is_nested(now, layers)) {
-    for (const auto& [type, value] : now.object()) {
-      if (value.is_null()) continue;
-      const bool old_applies = type == full_attention || config.family.local_scaling;
-      plans.push_back({rope_name(type), type, now.child(type), old_applies ? before : nothing});
-    }
+  if (is_nested(now)) {
+    plan_nested(config, now, before, plans);
   } else if (config.family.local_base) {
     const Keys& local = config.family.local_scaling ? before : nothing;
     plans.push_back({"local", std::string(sliding_attention), nothing, local});
@@ -68,13 +80,12 @@ void read_base(const HfConfig& config, const RopePlan& plan, RopeDescription& ro
   Agreed<double> base(config.builder);
   base.add(plan.now.number("rope_theta"));
   base.add(plan.before.number("rope_theta"));
-  if (is_local(plan) && config.family.local_base) {
-    for (const auto key : local_base_keys) base.add(config.top.number(key));
-  } else if (plan.layer_type == "compress") {
-    base.add(config.top.number("compress_rope_theta"));
-  } else {
-    for (const auto key : base_keys) base.add(config.top.number(key));
-  }
+  const auto add_all = [&](std::span<const std::string_view> keys) {
+    for (const auto key : keys) base.add(config.top.number(key));
+  };
+  if (is_local(plan)) add_all(local_base_keys);
+  // A local rope that says nothing of its own shares the base, unless its family knows better.
+  if (!is_local(plan) || (!base.value() && !config.family.local_base)) add_all(base_keys);
   if (const auto ratio = config.top.number("rope_ratio")) {
     base.add(Sourced<double>{10000 * ratio->value, "derived: 10000 * rope_ratio"});
   }
@@ -137,7 +148,7 @@ void compare_lengths(const HfConfig& config, const RopeDescription& rope) {
 }
 
 void read_axes(const HfConfig& config, const RopePlan& plan, RopeDescription& rope) {
-  const Keys& dict = plan.now.present() ? plan.now : plan.before;
+  const Keys& dict = plan.now.find("mrope_section") != nullptr ? plan.now : plan.before;
   const auto* sections = dict.list("mrope_section");
   if (sections == nullptr) return;
   rope.axis_sections.from = dict.path_of("mrope_section");
@@ -163,6 +174,10 @@ void read_pairing(const HfConfig& config, RopeDescription& rope) {
   } else if (regroup && (!config.known_family || family.pairing == Pairing::interleaved_to_half)) {
     rope.pairing = {regroup->value ? Pairing::interleaved_to_half : Pairing::half_split, regroup->from};
   } else if (family.pairing) {
+    if (regroup && regroup->value) {
+      config.builder.warn(regroup->from, ": not read for model_type ", config.model_type, ", which is ",
+                          name(*family.pairing));
+    }
     rope.pairing = {*family.pairing, config.family_default()};
   } else {
     rope.pairing = {Pairing::half_split, "default of Hugging Face's models", true};
@@ -172,9 +187,10 @@ void read_pairing(const HfConfig& config, RopeDescription& rope) {
 RopeDescription read_rope(const HfConfig& config, const RopePlan& plan) {
   RopeDescription rope;
   rope.name = plan.name;
-  read_window(config, plan.now, rope);
+  read_window(config, plan.now, plan.before, rope);
   read_base(config, plan, rope);
   Agreed<std::int64_t> context(config.builder);
+  context.add(plan.now.integer("max_position_embeddings"));
   for (const auto key : context_keys) context.add(config.top.integer(key));
   rope.context = context.value();
   read_scalings(config, plan, rope);
@@ -195,7 +211,7 @@ void assign_layers(const HfConfig& config, const LayerPlan& layers, const std::v
     const Json* stated = find(nulls.object(), type);
     const bool none = layers.without_rope[i] || is_without_positions(type) || (stated && stated->is_null());
     if (!none && plan == plans.end()) {
-      return config.builder.malformed("layer_types: no rope is described for \"", type, "\"");
+      return config.builder.malformed("layer_types: no rope is described for ", in_quotes(type));
     }
     assigned.push_back(none ? std::nullopt : std::optional(static_cast<std::size_t>(plan - plans.begin())));
   }
@@ -252,7 +268,7 @@ void read_hf_config(const Json& json, ModelBuilder& builder) {
   }
   if (!config.known_family && !builder.options().pairing) {
     builder.warn(
-        type.empty() ? std::string("model_type: missing") : message("model_type ", type, ": not known"),
+        type.empty() ? "model_type: missing" : message("model_type ", in_quotes(type), ": not known"),
         ", so the pairing half_split is assumed");
   }
   warn_about_similar_keys(config);
@@ -261,8 +277,9 @@ void read_hf_config(const Json& json, ModelBuilder& builder) {
   if (plans.empty())
     return builder.malformed("rope_parameters: null for every layer type, so there is no rope");
   for (const RopePlan& plan : plans) builder.add_rope(read_rope(config, plan));
-  if (const auto beta = plans.front().now.number("llama_4_scaling_beta")) {
-    builder.add_value({0, "llama_4_scaling_beta", beta->value, beta->from});
+  for (const Keys& dict : {plans.front().now, plans.front().before}) {
+    const auto beta = dict.number("llama_4_scaling_beta");
+    if (beta) builder.add_value({0, "llama_4_scaling_beta", beta->value, beta->from});
   }
   assign_layers(config, layers, plans);
 }

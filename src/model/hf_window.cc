@@ -74,7 +74,7 @@ Sourced<std::int64_t> part_of_head(const HfConfig& config, std::int64_t head_dim
 
 }  // namespace
 
-void read_window(const HfConfig& config, const Keys& dict, RopeDescription& rope) {
+void read_window(const HfConfig& config, const Keys& now, const Keys& before, RopeDescription& rope) {
   if (read_latent_window(config, rope)) return;
   const auto head_dim = head_dim_of(config);
   if (!head_dim) {
@@ -87,7 +87,8 @@ void read_window(const HfConfig& config, const Keys& dict, RopeDescription& rope
     return;
   }
   Agreed<double> part(config.builder);
-  part.add(dict.number("partial_rotary_factor"));
+  part.add(now.number("partial_rotary_factor"));
+  part.add(before.number("partial_rotary_factor"));
   for (const auto key : partial_keys) part.add(config.top.number(key));
 
   rope.head_dim = *head_dim;

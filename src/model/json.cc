@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/in_quotes.hpp"
 #include "base/message.hpp"
 
 namespace rotary::impl {
@@ -30,7 +31,7 @@ class Builder {
   bool end_array() { return close(); }
   bool end_object() {
     if (const std::string* twice = duplicate(std::get<Json::Object>(open_.back()->value))) {
-      message_ = message("the key \"", *twice, "\" appears twice in one object");
+      message_ = message("the key ", in_quotes(*twice), " appears twice in one object");
       return false;
     }
     return close();
@@ -40,8 +41,11 @@ class Builder {
     return true;
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) {
-    const std::string_view what = error.what();
-    message_ = message("not JSON at byte ", position, ": ", what.substr(what.find("] ") + 2));
+    // Without the name of the exception, and what it last read, which may be long.
+    std::string_view what = error.what();
+    what.remove_prefix(std::min(what.find("] ") + 2, what.size()));
+    message_ =
+        message("not JSON at byte ", position, ": ", what.substr(0, what.find("; last read")).substr(0, 200));
     return false;
   }
 

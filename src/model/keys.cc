@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/in_quotes.hpp"
+
 namespace rotary::impl {
 namespace {
 
@@ -40,8 +42,15 @@ const Json::Object& Keys::object() const noexcept {
   return object_ == nullptr ? none : *object_;
 }
 
+bool is_word(std::string_view text) noexcept {
+  constexpr std::size_t longest = 64;
+  constexpr std::string_view allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  return !text.empty() && text.size() <= longest && text.find_first_not_of(allowed) == text.npos;
+}
+
 std::string Keys::path_of(std::string_view key) const {
-  return path_.empty() ? std::string(key) : message(path_, ".", key);
+  const std::string word = is_word(key) ? std::string(key) : in_quotes(key);
+  return path_.empty() ? word : message(path_, ".", word);
 }
 
 const Json* Keys::find(std::string_view key) const noexcept {
@@ -52,7 +61,7 @@ const Json* Keys::find(std::string_view key) const noexcept {
 void Keys::wrong(std::string_view key, std::string_view expected, const Json& got) const {
   const auto* text = got.get<std::string>();
   builder_->malformed(path_of(key), ": expected ", expected, ", got ", kind(got),
-                      text == nullptr ? "" : message(" \"", *text, "\""));
+                      text == nullptr ? "" : message(" ", in_quotes(*text)));
 }
 
 std::optional<Sourced<double>> Keys::number(std::string_view key) const {

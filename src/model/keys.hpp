@@ -65,6 +65,9 @@ class Agreed {
   std::optional<Sourced<T>> value_;
 };
 
+/// Letters, digits, '_', '-' and '.', 64 at most: fit to be printed as it is.
+bool is_word(std::string_view text) noexcept;
+
 /// The first of `known` that is spelled almost like `word`, or empty.
 std::string_view similar(std::string_view word, std::span<const std::string_view> known);
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/in_quotes.hpp"
 #include "model/builder.hpp"
 #include "model/readers.hpp"
 
@@ -65,7 +66,8 @@ Result<Model> Model::from_config(std::string_view json, const std::string& origi
 
 Result<Model> Model::from_preset(std::string_view name, const ModelOptions& options) {
   const auto preset = std::ranges::find(presets(), name, &Preset::name);
-  if (preset == presets().end()) return impl::invalid("preset \"", name, "\": there is none of that name");
+  if (preset == presets().end())
+    return impl::invalid("preset ", impl::in_quotes(name), ": there is none of that name");
   return from_text(preset->config, Source::preset, std::string(name), options);
 }
 

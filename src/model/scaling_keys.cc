@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "base/in_quotes.hpp"
+
 namespace rotary::impl {
 namespace {
 
@@ -48,8 +50,8 @@ std::string type_names() {
 Sourced<std::string> type_of(const Keys& dict, ModelBuilder& builder) {
   const auto now = dict.text("rope_type"), before = dict.text("type");
   if (now && before && canonical(now->value) != canonical(before->value)) {
-    builder.malformed(before->from, " \"", before->value, "\" and ", now->from, " \"", now->value,
-                      "\": must agree");
+    builder.malformed(before->from, " ", in_quotes(before->value), " and ", now->from, " ",
+                      in_quotes(now->value), ": must agree");
   }
   if (now) return *now;
   if (before) return *before;
@@ -165,10 +167,11 @@ ScalingReading read_scaling(const Keys& dict, const Keys& top, ModelBuilder& bui
                       *scaling);
   }
   if (std::ranges::find(unsupported_types, type.value) != std::end(unsupported_types)) {
-    builder.fail(StatusCode::unsupported, type.from, " \"", type.value, "\": not supported; supported are ",
-                 type_names());
+    builder.fail(StatusCode::unsupported, type.from, " ", in_quotes(type.value),
+                 ": not supported; supported are ", type_names());
   } else {
-    builder.malformed(type.from, " \"", type.value, "\": unknown scaling type; known are ", type_names());
+    builder.malformed(type.from, " ", in_quotes(type.value), ": unknown scaling type; known are ",
+                      type_names());
   }
   return {};
 }

@@ -49,7 +49,7 @@ TEST(Pairing, UnknownTypesAreAssumedAloud) {
   EXPECT_EQ(model.ropes()[0].rope.pairing(), Pairing::half_split);
   EXPECT_EQ(source_of(model, "pairing"), "default of Hugging Face's models (assumed)");
   ASSERT_EQ(model.warnings().size(), 1U);
-  EXPECT_EQ(model.warnings()[0], "model_type brandnew: not known, so the pairing half_split is assumed");
+  EXPECT_EQ(model.warnings()[0], "model_type \"brandnew\": not known, so the pairing half_split is assumed");
   const auto chosen = Model::from_config(json, "c", {.pairing = Pairing::interleaved}).value();
   EXPECT_EQ(chosen.ropes()[0].rope.pairing(), Pairing::interleaved);
   EXPECT_TRUE(chosen.warnings().empty());
