@@ -273,6 +273,7 @@ void read_hf_config(const Json& json, ModelBuilder& builder) {
   }
   warn_about_similar_keys(config);
   const LayerPlan layers = read_layers(config);
+  if (builder.failed()) return;
   const auto plans = plan_ropes(config, layers);
   if (plans.empty())
     return builder.malformed("rope_parameters: null for every layer type, so there is no rope");

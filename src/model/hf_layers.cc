@@ -94,7 +94,7 @@ LayerPlan read_layers(const HfConfig& config) {
       const auto* word = entry.get<std::string>();
       if (word == nullptr) {
         config.builder.malformed(config.top.path_of("layer_types"), ": expected texts, got ", kind(entry));
-        return plan;
+        return {};
       }
       plan.types.push_back(*word);
     }

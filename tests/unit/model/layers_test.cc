@@ -121,6 +121,8 @@ TEST(Layers, ModernBertBeginsWithAGlobalLayer) {
 }
 
 TEST(Layers, CountsMustFit) {
+  EXPECT_FAILS(Model::from_config(R"({"head_dim": 8, "layer_types": ["full_attention", 0]})"),
+               StatusCode::malformed, "layer_types: expected texts, got a number");
   EXPECT_FAILS(Model::from_config(llama(R"(, "layer_types": ["full_attention"])")), StatusCode::malformed,
                "layer_types: 1 entries, must be one a layer, 2");
   EXPECT_FAILS(
