@@ -40,7 +40,8 @@ class ROTARY_API Spectrum {
   static Result<Spectrum> make(const SpectrumOptions& options);
 
   /// Inverse frequencies of the caller's own, radians per position step, one a pair; finite in fp32, may be 0
-  /// or negative. Errors: a number that is not, too many pairs, attention_factor not positive and finite.
+  /// or negative. Errors: a number that is not, a list that grows from 1 (the reciprocals), too many pairs,
+  /// attention_factor not positive and finite.
   static Result<Spectrum> from_inv_freq(std::span<const double> inv_freq, double attention_factor = 1);
 
   /// The same spectrum with a map of the caller's own: axis[i] in [0, max_axes) drives pair i.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <rotary/spectrum.hpp>
 
 #include "spectrum/scaling_rules.hpp"
@@ -22,6 +23,13 @@ Status check_finite(const impl::Frequencies& f) {
     }
   }
   return {};
+}
+
+/// 1, 1.15, ... 10000: the wavelengths over 2 pi that some code calls frequencies. Real ones fall from 1, and
+/// more than half a turn a step carries no meaning.
+bool look_like_periods(std::span<const double> list) {
+  return list.size() > 1 && list.front() == 1 && list.back() > std::numbers::pi &&
+         std::is_sorted(list.begin(), list.end());
 }
 
 Result<std::vector<std::uint8_t>> axes_of_sections(const std::vector<std::int64_t>& sections,
@@ -77,6 +85,10 @@ Result<Spectrum> Spectrum::from_inv_freq(std::span<const double> inv_freq, doubl
   }
   if (!impl::is_positive(attention_factor)) {
     return invalid("attention_factor ", attention_factor, ": must be positive and finite");
+  }
+  if (look_like_periods(inv_freq)) {
+    return invalid("inv_freq: grows from 1 to ", inv_freq.back(),
+                   ": these are the reciprocals of inverse frequencies, which fall from 1");
   }
   impl::Frequencies frequencies;
   frequencies.inv_freq.assign(inv_freq.begin(), inv_freq.end());

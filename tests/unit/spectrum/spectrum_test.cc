@@ -125,6 +125,10 @@ TEST(Spectrum, CallerGivenFrequencies) {
             "inv_freq of pair 0: 1e+39: must be finite in fp32");
   EXPECT_EQ(Spectrum::from_inv_freq(mine, 0).status().message(),
             "attention_factor 0: must be positive and finite");
+  EXPECT_EQ(
+      Spectrum::from_inv_freq(std::vector<double>{1, 10, 100, 1000}).status().message(),
+      "inv_freq: grows from 1 to 1000: these are the reciprocals of inverse frequencies, which fall from 1");
+  EXPECT_TRUE(Spectrum::from_inv_freq(std::vector<double>{1, 2, 3}));
   EXPECT_EQ(Spectrum::from_inv_freq(std::vector<double>(4097)).status().message(),
             "inv_freq: 4097 pairs, at most 4096");
 }
