@@ -145,10 +145,19 @@ Status check_shapes(std::string_view operand, const Operand& x, const OperandSha
   return impl::invalid(operand, ": shape or strides differ from the planned ones");
 }
 
+/// A single head's stride may be any number, yet a kernel steps over every head.
 impl::RotateArgs::Operand strides(const Operand& x) noexcept {
   const HeadsShape &in = x.in.shape, &out = x.out.shape;
-  return {nullptr,        nullptr,          in.heads,        in.token_stride, in.head_stride,
-          in.lane_stride, out.token_stride, out.head_stride, out.lane_stride};
+  const std::int64_t heads = in.heads, steps = heads == 1 ? 0 : 1;
+  return {nullptr,
+          nullptr,
+          heads,
+          in.token_stride,
+          steps * in.head_stride,
+          in.lane_stride,
+          out.token_stride,
+          steps * out.head_stride,
+          out.lane_stride};
 }
 
 }  // namespace
