@@ -3,8 +3,8 @@
 /// Angles: one row of cos and sin a token, made once a forward pass and used by every layer.
 ///
 ///     auto angles = rope.angles(rotary::Positions::range(0, tokens)).value();
-///     ...                                                   // every layer: rope.rotate(angles, q, k)
-///     angles.refill(rotary::Positions::range(p, p + 1));  // next step; does not allocate
+///     ...                                                         // every layer: rope.rotate(angles, q, k)
+///     angles.refill(rotary::Positions::range(p, p + 1)).value();  // next step; does not allocate
 ///
 /// A row of `pairs` pairs, A included:   | cos 0 | cos 1 | ... | cos n-1 | sin 0 | sin 1 | ... | sin n-1 |
 #pragma once

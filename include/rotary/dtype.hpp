@@ -60,7 +60,11 @@ ROTARY_API bf16 to_bf16(float value) noexcept;
 
 /// `dtype_of<float>` is DType::f32, and so on for every C++ type that has one.
 template <class T>
-inline constexpr DType dtype_of = T::no_rotary_dtype;
+inline constexpr DType dtype_of = [] {
+  static_assert(sizeof(T) == 0,
+                "this type has no DType; HeadsShape in rotary/tensor.hpp shows how to describe its data");
+  return DType::f32;
+}();
 template <>
 inline constexpr DType dtype_of<double> = DType::f64;
 template <>

@@ -4,7 +4,7 @@
 /// thread.
 ///
 ///     struct Mine : rotary::Executor { ... };                          // a few lines over your own pool
-///     rope.rotate(angles, q, k, {.executor = &mine});
+///     rope.rotate(angles, q, k, {.executor = &mine}).value();
 #pragma once
 
 #include <cstdint>

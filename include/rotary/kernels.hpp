@@ -3,7 +3,7 @@
 /// The rotation kernels of this build, in order of preference, and why each would or would not be taken.
 ///
 ///     for (const auto& kernel : rotary::kernels()) std::cout << kernel.name << ' ' << kernel.reason << '\n';
-///     rope.rotate(angles, q, k, {.kernel = "reference"});   // force one by name
+///     rope.rotate(angles, q, k, {.kernel = "reference"}).value();  // force one by name
 #pragma once
 
 #include <rotary/export.hpp>

@@ -7,7 +7,7 @@
 ///     Positions::offsets(lengths, 1)          decode of a batch: row b stands at lengths[b]
 ///     Positions::ids(position_ids, batch, tokens)
 ///     Positions::packed(cu_seqlens)           0 1 2 3 0 1 2 ...: starts again with every sequence
-///     Positions::axes({t, h, w})              M-RoPE and grids
+///     Positions::axes(std::array{t, h, w})    M-RoPE and grids: a Positions an axis
 ///
 /// A position is whole or fractional, positive or negative; units are the model's steps. Ids of 32 and 64
 /// bits and of float and double give the same table where they hold the same numbers.

@@ -2,11 +2,11 @@
 /// @file
 /// The rotation, planned once or planned on the way.
 ///
-///     rope.rotate(angles, q, k);                            // in place, q and k in one call
-///     rope.rotate(angles, {q, q_out}, {k, k_out});          // out of place
+///     rope.rotate(angles, q, k).value();                    // in place, q and k in one call
+///     rope.rotate(angles, {q, q_out}, {k, k_out}).value();  // out of place
 ///
 ///     auto plan = rope.plan(q.shape, k.shape).value();      // validates and chooses the kernel
-///     plan.run(angles, q, k);                               // noexcept, allocates nothing
+///     plan.run(angles, q, k).value();                       // allocates nothing
 ///
 ///     half_split, pairs = 4      x0 x1 x2 x3 y0 y1 y2 y3    pair i is (i, i + 4)
 ///     interleaved                x0 y0 x1 y1 x2 y2 x3 y3    pair i is (2i, 2i + 1)
@@ -51,7 +51,7 @@ struct OperandShape {
 
 struct RotateOptions {
   std::string_view kernel = {};  ///< by name (kernels.hpp); empty: the first that accepts
-  Executor* executor = nullptr;  ///< empty: the caller's thread
+  Executor* executor = nullptr;  ///< null: the caller's thread; must outlive the plan
 };
 
 namespace impl {

@@ -4,9 +4,10 @@
 ///
 ///     auto rope = rotary::Rope::make(options);
 ///     if (!rope) return rope.status();   // "rotary_dim 256 at rotary_offset 0: must end within ..."
-///     rope->rotate(angles, q, k);
+///     return rope->rotate(angles, q, k);
 ///
-/// Those who like exceptions write `rotary::Rope::make(options).value()`, which throws rotary::Error.
+/// Those who like exceptions write `rotary::Rope::make(options).value()`, which throws rotary::Error. The throw
+/// is in the library: these headers may be compiled with -fno-exceptions.
 #pragma once
 
 #include <rotary/export.hpp>
@@ -31,6 +32,12 @@ enum class StatusCode {
 /// "invalid_argument", ...
 ROTARY_API std::string_view name(StatusCode code) noexcept;
 
+class Status;
+
+namespace detail {
+[[noreturn]] ROTARY_API void throw_error(const Status& failure);
+}
+
 /// Success, or a code with a message that says what, expected and got.
 class [[nodiscard]] Status {
  public:
@@ -42,7 +49,9 @@ class [[nodiscard]] Status {
   const std::string& message() const noexcept { return message_; }
 
   /// Throws Error unless ok.
-  inline void value() const;
+  void value() const {
+    if (!ok()) detail::throw_error(*this);
+  }
 
  private:
   StatusCode code_ = StatusCode::ok;
@@ -58,10 +67,6 @@ class ROTARY_API Error : public std::runtime_error {
  private:
   StatusCode code_;
 };
-
-inline void Status::value() const {
-  if (!ok()) throw Error(*this);
-}
 
 /// A T, or the Status that says why there is none. Reading the T of a failed Result throws Error.
 template <class T>
@@ -89,7 +94,7 @@ class [[nodiscard]] Result {
 
  private:
   void check() const {
-    if (!ok()) throw Error(std::get<0>(content_));
+    if (!ok()) detail::throw_error(std::get<0>(content_));
   }
   std::variant<Status, T> content_;
 };

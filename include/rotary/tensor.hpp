@@ -18,6 +18,7 @@
 #include <rotary/dtype.hpp>
 #include <rotary/export.hpp>
 #include <string_view>
+#include <type_traits>
 
 namespace rotary {
 
@@ -28,6 +29,9 @@ ROTARY_API std::string_view name(Layout layout) noexcept;
 ROTARY_API std::optional<Layout> layout_from_name(std::string_view word) noexcept;
 
 /// Extents and strides of [batch, tokens, heads, head_dim]. Strides count elements and may be negative.
+/// Data of a C++ type that is not one of the library's, bf16 held as std::uint16_t for instance:
+///
+///     Heads q = {pointer, HeadsShape::contiguous(Layout::bthd, DType::bf16, batch, tokens, 32, 128)};
 struct HeadsShape {
   DType dtype = DType::f32;
   std::int64_t batch = 0, tokens = 0, heads = 0, head_dim = 0;
@@ -43,6 +47,22 @@ struct HeadsShape {
 struct ConstHeads {
   const void* data = nullptr;
   HeadsShape shape;
+
+  ConstHeads with_batch_stride(std::int64_t elements) const noexcept {
+    ConstHeads copy = *this;
+    copy.shape.batch_stride = elements;
+    return copy;
+  }
+  ConstHeads with_token_stride(std::int64_t elements) const noexcept {
+    ConstHeads copy = *this;
+    copy.shape.token_stride = elements;
+    return copy;
+  }
+  ConstHeads with_head_stride(std::int64_t elements) const noexcept {
+    ConstHeads copy = *this;
+    copy.shape.head_stride = elements;
+    return copy;
+  }
 };
 
 /// Heads that may be read and written.

@@ -11,4 +11,6 @@ std::string_view name(StatusCode code) noexcept {
 
 Error::Error(const Status& status) : std::runtime_error(status.message()), code_(status.code()) {}
 
+void detail::throw_error(const Status& failure) { throw Error(failure); }
+
 }  // namespace rotary

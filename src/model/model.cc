@@ -53,7 +53,12 @@ Result<Model> Model::from_path(const std::string& path, const ModelOptions& opti
     impl::read_gguf(*gguf, builder);
     return std::move(builder).finish();
   }
-  if (file.extension() == ".safetensors") file.replace_filename("config.json");
+  if (file.extension() == ".safetensors") {
+    file.replace_filename("config.json");
+    if (!fs::exists(file, error))
+      return impl::failure(StatusCode::unreadable, path, ": a .safetensors says nothing about its rope, and ",
+                           "there is no config.json beside it");
+  }
   const auto text = read_text(file);
   if (!text) return text.status();
   return from_text(*text, Source::hf_config, file.string(), options);

@@ -66,10 +66,10 @@ class FieldReader {
 
   template <class Type>
   ScalingReading read(Type type, std::string from) {
+    Type::fields(type, [&](std::string_view key, auto&) { known_.push_back(key); });
     Type::fields(type, [&](std::string_view key, auto& field) {
       const bool required = std::ranges::find(Type::required, key) != Type::required.end();
       take(key, field, required, message("default of ", Type::name));
-      known_.push_back(key);
     });
     report_unknown(Type::name);
     reading_.scaling = {type, std::move(from)};
@@ -125,17 +125,28 @@ class FieldReader {
       reading_.values.push_back({0, "factor", context->value / length->value,
                                  message("derived: ", context->from, " / ", length->from)});
     } else {
-      builder_.malformed(dict_.path_of(key), ": missing, and the scaling needs it");
+      builder_.malformed(dict_.path_of(key), ": missing, and the scaling needs it", misspelling_of(key));
     }
+  }
+
+  bool is_unknown(const Json::Member& entry) const {
+    const auto is_key = [&](std::string_view known) { return known == entry.key; };
+    return !entry.value.is_null() && std::ranges::none_of(companions, is_key) &&
+           std::ranges::none_of(known_, is_key);
+  }
+
+  std::string misspelling_of(std::string_view key) const {
+    for (const auto& entry : dict_.object()) {
+      if (is_unknown(entry) && similar(entry.key, known_) == key)
+        return message("; is ", in_quotes(entry.key), " meant for it?");
+    }
+    return {};
   }
 
   void report_unknown(std::string_view type) {
     for (const auto& entry : dict_.object()) {
+      if (!is_unknown(entry)) continue;
       const std::string& key = entry.key;
-      const auto is_key = [&](std::string_view known) { return known == key; };
-      if (entry.value.is_null() || std::ranges::any_of(companions, is_key) ||
-          std::ranges::any_of(known_, is_key))
-        continue;
       const std::string_view close = similar(key, known_);
       builder_.warn(dict_.path_of(key), ": scaling type ", type, " has no such key, so it is not read",
                     close.empty() ? "" : message("; did you mean ", close, "?"));

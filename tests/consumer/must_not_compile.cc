@@ -10,3 +10,8 @@ rotary::Status rotate(const rotary::Rope& rope, const rotary::Angles& angles, fl
   return rope.rotate(angles, {rotary::bthd(in, 1, 2, 3, 4), rotary::bthd(out, 1, 2, 3, 4)});
 #endif
 }
+
+// A view cut from what may only be read.
+rotary::Status cut(const rotary::Rope& rope, const rotary::Angles& angles, float* out, const float* qkv) {
+  return rope.rotate(angles, {rotary::thd(qkv, 2, 3, 4).with_token_stride(20), rotary::thd(out, 2, 3, 4)});
+}

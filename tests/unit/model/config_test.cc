@@ -121,6 +121,9 @@ TEST(Config, MissingKeysAreNamed) {
                    "c.json"),
                StatusCode::malformed,
                "c.json: rope_scaling.low_freq_factor: missing, and the scaling needs it");
+  EXPECT_FAILS(Model::from_config(llama(R"(, "rope_scaling": {"type": "linear", "fctor": 4})")),
+               StatusCode::malformed,
+               "rope_scaling.factor: missing, and the scaling needs it; is \"fctor\" meant for it?");
 }
 
 TEST(Config, EmptyAndNullMeanNoScaling) {

@@ -32,6 +32,9 @@ TEST(Path, DirectoryFileAndSafetensorsMeanTheConfig) {
 TEST(Path, Unreadable) {
   EXPECT_FAILS(Model::from_path("/nowhere/config.json"), StatusCode::unreadable,
                "/nowhere/config.json: No such file or directory");
+  EXPECT_FAILS(Model::from_path("/nowhere/model.safetensors"), StatusCode::unreadable,
+               "/nowhere/model.safetensors: a .safetensors says nothing about its rope, and there is no "
+               "config.json beside it");
   EXPECT_FAILS(Model::from_path("/nowhere/model.gguf"), StatusCode::unreadable, "/nowhere/model.gguf");
   EXPECT_FAILS(Model::from_path("/dev"), StatusCode::unreadable, "/dev/config.json");
 }
