@@ -52,6 +52,7 @@ class ROTARY_API Positions {
 
   /// Row b holds first_of_row[b], first_of_row[b] + 1, ... (`tokens` of them). Error beyond 2^63 - 1.
   static Result<Positions> offsets(std::span<const std::int64_t> first_of_row, std::int64_t tokens);
+  static Result<Positions> offsets(std::span<const std::int32_t> first_of_row, std::int64_t tokens);
 
   /// One id a token: [tokens] for one row, shared by every row of a batch. Any array, vector or span of them.
   template <std::ranges::contiguous_range Ids>

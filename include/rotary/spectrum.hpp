@@ -20,9 +20,9 @@ namespace rotary {
 
 /// From what a Spectrum is computed.
 struct SpectrumOptions {
-  std::int64_t rotary_dim = 0;  ///< lanes that turn; even; 0 is a no-op rope
-  double base = 10000;          ///< rope_theta, freq_base; > 0
-  Scaling scaling = {};         ///< default: none
+  std::int64_t rotary_dim = -1;  ///< lanes that turn, required; even; 0 is a rope that turns nothing
+  double base = 10000;           ///< rope_theta, freq_base; > 0
+  Scaling scaling = {};          ///< default: none
   /// Which position axis drives pair i: sections[a] pairs in a row take axis a. Empty: every pair takes axis
   /// 0. Qwen2-VL: {16, 24, 24} for (t, h, w). Other axis maps: Spectrum::with_axis.
   std::vector<std::int64_t> axis_sections = {};

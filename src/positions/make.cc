@@ -84,6 +84,11 @@ Result<Positions> Positions::offsets(std::span<const std::int64_t> first_of_row,
   return positions;
 }
 
+Result<Positions> Positions::offsets(std::span<const std::int32_t> first_of_row, std::int64_t tokens) {
+  const std::vector<std::int64_t> wide(first_of_row.begin(), first_of_row.end());
+  return offsets(std::span<const std::int64_t>(wide), tokens);
+}
+
 template <class T>
 Result<Positions> Positions::copy_ids(std::span<const T> ids, std::int64_t axes, std::int64_t batch,
                                       std::int64_t tokens) {

@@ -49,6 +49,9 @@ Result<Rope> Rope::assemble(std::shared_ptr<const impl::AngleSource> source, con
 }
 
 Result<Rope> Rope::make(const RopeOptions& options) {
+  if (options.spectrum.pairs() == 0 && !options.spectrum.base()) {
+    return impl::invalid("spectrum: none given; rotary_dim 0 of Spectrum::make is a rope that turns nothing");
+  }
   auto source = impl::make_angle_source(options.policy, options.spectrum);
   if (!source) return source.status();
   return assemble(*std::move(source), options);

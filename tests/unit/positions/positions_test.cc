@@ -89,6 +89,7 @@ TEST(Positions, OffsetsStandAtTheirOwnPlace) {
   EXPECT_EQ(numbers(p, 0, 1), (std::vector<double>{90, 91}));
   EXPECT_EQ(Positions::offsets(Ids{131071}, 1).value(), Positions::range(131071, 131072));
   EXPECT_EQ(Positions::offsets(Ids{}, 4).value().batch(), 0);
+  EXPECT_EQ(Positions::offsets(std::vector<std::int32_t>{7, 90}, 2).value(), p);
 }
 
 TEST(Positions, PackedEqualsItsSequences) {

@@ -35,6 +35,12 @@ TEST(RopeMake, RefusesAWindowThatLeavesTheHead) {
   EXPECT_SUCCEEDS(make(64, 65, 0));
 }
 
+TEST(RopeMake, AForgottenSpectrumIsNoRopeThatTurnsNothing) {
+  EXPECT_FAILS(Rope::make({.head_dim = 128}), invalid, "spectrum: none given");
+  EXPECT_FAILS(Spectrum::make({.base = 500000}), invalid, "rotary_dim: not given");
+  EXPECT_EQ(Rope::make({.spectrum = spectrum_of(0), .head_dim = 128}).value().rotary_dim(), 0);
+}
+
 TEST(RopeMake, GgmlNeedsABaseAndTableItsTable) {
   const double inv_freq[] = {1.0};
   const auto spectrum = Spectrum::from_inv_freq(inv_freq).value();
@@ -50,8 +56,10 @@ TEST(Plan, NamesTheOperandAndBothNumbers) {
   k.head_dim = 64;
   EXPECT_FAILS(rope.plan(q, k), invalid, "k: head_dim 64, expected 128");
   k = HeadsShape::contiguous(Layout::bthd, DType::f32, 2, 8, 8, 128);
-  EXPECT_FAILS(rope.plan(q, k), invalid,
-               "k: f32 with batch 2 and tokens 8, expected f32 with batch 2 and tokens 7");
+  EXPECT_FAILS(
+      rope.plan(q, k), invalid,
+      "k: f32 with batch 2 and tokens 8, expected f32 with batch 2 and tokens 7 as q; are tokens and "
+      "heads swapped (bthd, bhtd)?");
   k = HeadsShape::contiguous(Layout::bthd, DType::f16, 2, 7, 8, 128);
   EXPECT_FAILS(rope.plan(q, k), invalid, "k: f16 with batch 2");
   auto wrong = q;
