@@ -11,9 +11,6 @@ summary=build/check-all-summary.txt
 mkdir -p build
 : >"$summary"
 
-export UBSAN_OPTIONS=print_stacktrace=1
-export ASAN_OPTIONS=detect_stack_use_after_return=1
-
 # What people wrote; generated tables keep the shape they were generated in.
 check_format() {
   git ls-files -- '*.hpp' '*.h' '*.cc' | xargs clang-format --dry-run --Werror
