@@ -26,6 +26,9 @@ struct SpectrumOptions {
   /// Which position axis drives pair i: sections[a] pairs in a row take axis a. Empty: every pair takes axis
   /// 0. Qwen2-VL: {16, 24, 24} for (t, h, w). Other axis maps: Spectrum::with_axis.
   std::vector<std::int64_t> axis_sections = {};
+  /// Tokens of the sequence, at most, for types whose frequencies depend on it (dynamic, longrope). Empty:
+  /// those of the original length. Choose it once a sequence: keys that are cached keep their frequencies.
+  std::optional<std::int64_t> length = {};
 };
 
 class ROTARY_API Spectrum {
@@ -36,7 +39,7 @@ class ROTARY_API Spectrum {
   static constexpr std::int64_t max_axes = 8;
 
   /// The named formula, in double. Errors: odd, negative or too large rotary_dim, base not positive and
-  /// finite, sections that do not sum to the pairs, and whatever the scaling type refuses.
+  /// finite, a length under 1, sections that do not sum to the pairs, and whatever the scaling type refuses.
   static Result<Spectrum> make(const SpectrumOptions& options);
 
   /// Inverse frequencies of the caller's own, radians per position step, one a pair; finite in fp32, may be 0

@@ -5,8 +5,9 @@
 //     angle_i = scale_i * (theta_i / divisor_i)      theta_0 = position, theta_i+1 = theta_i *
 //     base^(-2/rotary_dim)
 //
-// scale_i is llama.cpp's freq_scale (linear: 1 / factor), divisor_i its frequency factors (llama3); where it
-// mixes two angles (YaRN) scale_i is W_i / w_i instead. Several axes run side by side, one theta each.
+// scale_i is llama.cpp's freq_scale (linear: 1 / factor), divisor_i its frequency factors (llama3, longrope,
+// ...); where it mixes two angles (YaRN) scale_i is W_i / w_i instead. Several axes run side by side, one
+// theta each.
 #include <cmath>
 
 #include "angles/rounding.hpp"
@@ -50,16 +51,16 @@ Result<std::shared_ptr<const AngleSource>> make_ggml_source(const Spectrum& spec
                 .axes = static_cast<std::size_t>(spectrum.axes()),
                 .attention_factor = static_cast<float>(spectrum.attention_factor())};
   const auto* linear = std::get_if<scaling::Linear>(&spectrum.scaling());
-  const bool divides = std::holds_alternative<scaling::Llama3>(spectrum.scaling());
+  const bool mixes = std::holds_alternative<scaling::Yarn>(spectrum.scaling());
   for (std::size_t i = 0; i < inv_freq.size(); ++i) {
     const double unscaled =
         std::pow(*spectrum.base(), -static_cast<double>(i) / static_cast<double>(inv_freq.size()));
     if (linear != nullptr) {
       rows.scale[i] = static_cast<float>(1 / linear->factor);
-    } else if (divides) {
-      rows.divisor[i] = static_cast<float>(unscaled / inv_freq[i]);
-    } else if (!std::holds_alternative<scaling::None>(spectrum.scaling())) {
+    } else if (mixes) {
       rows.scale[i] = static_cast<float>(inv_freq[i] / unscaled);
+    } else if (!std::holds_alternative<scaling::None>(spectrum.scaling())) {
+      rows.divisor[i] = static_cast<float>(unscaled / inv_freq[i]);
     }
   }
   return make_row_source(AnglePolicy::ggml, spectrum, std::move(rows));

@@ -21,12 +21,13 @@ std::vector<std::uint8_t> interleaved_axis(const std::vector<std::int64_t>& sect
   return axis;
 }
 
-Result<Spectrum> spectrum_of(const RopeDescription& rope) {
+Result<Spectrum> spectrum_of(const RopeDescription& rope, std::optional<std::int64_t> length) {
   const auto& sections = rope.axis_sections.value;
   auto spectrum = Spectrum::make({.rotary_dim = rope.rotary_dim.value,
                                   .base = rope.base.value,
                                   .scaling = rope.scaling.value,
-                                  .axis_sections = sections});
+                                  .axis_sections = sections,
+                                  .length = length});
   if (!spectrum) return spectrum;
   if (const auto& divisors = rope.divisors.value; !divisors.empty()) {
     std::vector<double> inv_freq(spectrum->inv_freq().begin(), spectrum->inv_freq().end());
@@ -43,8 +44,14 @@ Result<Spectrum> spectrum_of(const RopeDescription& rope) {
   return spectrum;
 }
 
-/// Which of YaRN's rules gave A, and what the rule it passed over would have given.
-std::string attention_rule(const Scaling& scaling) {
+/// Which rule gave A, and what the one of YaRN's that it passed over would have given.
+std::string attention_rule(const Scaling& scaling, double attention_factor) {
+  if (const auto* longrope = std::get_if<scaling::LongRope>(&scaling)) {
+    if (longrope->short_mscale && attention_factor == *longrope->short_mscale) return "derived: short_mscale";
+    if (longrope->long_mscale && attention_factor == *longrope->long_mscale) return "derived: long_mscale";
+    return impl::message("derived: sqrt(1 + ln(factor) / ln(original_max_position_embeddings))",
+                         longrope->factor ? "" : ", factor = the ratio of the two lengths");
+  }
   const auto* yarn = std::get_if<scaling::Yarn>(&scaling);
   if (yarn == nullptr) return impl::message("derived: scaling ", name(scaling));
   if (yarn->mscale.value_or(0) == 0 || yarn->mscale_all_dim.value_or(0) == 0)
@@ -71,7 +78,7 @@ void ModelBuilder::set_names(std::string architecture, std::string model_type) {
 
 void ModelBuilder::add_rope(const RopeDescription& description) {
   if (failed()) return;
-  const auto spectrum = spectrum_of(description);
+  const auto spectrum = spectrum_of(description, options_.length);
   if (!spectrum) return malformed("rope ", description.name, ": ", spectrum.status().message());
   const std::int64_t head_dim = description.head_dim.value, width = description.rotary_dim.value;
   const std::int64_t offset = description.rotary_offset.value;
@@ -106,8 +113,8 @@ void ModelBuilder::add_rope(const RopeDescription& description) {
   const bool stated = std::ranges::any_of(description.scaling_values,
                                           [](const ModelValue& v) { return v.key == "attention_factor"; });
   if (!std::holds_alternative<scaling::None>(description.scaling.value) && !stated) {
-    add_value(
-        {index, "attention_factor", spectrum->attention_factor(), attention_rule(description.scaling.value)});
+    add_value({index, "attention_factor", spectrum->attention_factor(),
+               attention_rule(description.scaling.value, spectrum->attention_factor())});
   }
   if (const auto& sections = description.axis_sections; !sections.value.empty()) {
     add("axis_sections", std::vector<double>(sections.value.begin(), sections.value.end()), sections);

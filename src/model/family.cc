@@ -58,6 +58,8 @@ constexpr Family families[] = {
      .local_base = 1e4, .head_dim = 256, .pattern = 6},
     {.model_types = "gemma3n_text gemma3n", .gguf = "gemma3n", .pairing = halves, .gguf_pairing = halves, .base = 1e6,
      .local_base = 1e4, .head_dim = 256, .pattern = 5},
+    {.model_types = "gemma4_text gemma4", .gguf = "gemma4", .pairing = halves, .gguf_pairing = halves, .base = 1e6,
+     .local_base = 1e4, .global_part = 0.25, .head_dim = 256, .global_head_dim = 512, .pattern = 6},
     {.model_types = "modernbert modernbert-decoder", .gguf = "modern-bert", .pairing = halves, .gguf_pairing = halves,
      .base = 160000, .local_base = 1e4, .local_scaling = true, .pattern = 3, .full_first = true},
     {.model_types = "exaone4", .gguf = "exaone4", .pairing = halves, .gguf_pairing = halves, .pattern = 4, .no_rope = NoRope::full_layers},
@@ -95,7 +97,6 @@ constexpr Family families[] = {
      .head_dim = 256, .partial = 0.25, .interleaved_axes = true},
 
     // Known, and not described by what there is.
-    {.model_types = "gemma4 gemma4_text", .gguf = "gemma4", .unsupported = "its full layers use proportional scaling"},
     {.model_types = "deepseek_v4", .gguf = "deepseek4", .unsupported = "it rotates the attention output back"},
     {.model_types = "gpt2 mpt bloom t5 mamba mamba2 rwkv", .gguf = "gpt2 mpt refact bloom mamba mamba2 jamba jina-bert-v2 t5 jais rwkv6 rwkv7 nemotron_h",
      .unsupported = "it has no rotary embedding"},

@@ -24,11 +24,13 @@ struct Family {
   std::optional<Pairing> gguf_pairing = {};  ///< as the rows of the q and k weights lie in GGUF
   Direction direction = Direction::forward;
 
-  std::optional<double> base = {};        ///< where the file is silent
-  std::optional<double> local_base = {};  ///< of the sliding-window layers, if they have a rope of their own
-  bool local_scaling = false;             ///< an old rope_scaling applies to the local rope too
-  std::int64_t head_dim = 0;              ///< 0: hidden_size / num_attention_heads
-  std::int64_t rotary_dim = 0;            ///< 0: head_dim * partial
+  std::optional<double> base = {};         ///< where the file is silent
+  std::optional<double> local_base = {};   ///< of the sliding-window layers, if they have a rope of their own
+  std::optional<double> global_part = {};  ///< proportional scaling of the full-attention layers
+  bool local_scaling = false;              ///< an old rope_scaling applies to the local rope too
+  std::int64_t head_dim = 0;               ///< 0: hidden_size / num_attention_heads
+  std::int64_t global_head_dim = 0;        ///< of the full-attention layers; 0: the same
+  std::int64_t rotary_dim = 0;             ///< 0: head_dim * partial
   double partial = 1;
 
   std::int64_t pattern = 0;  ///< every pattern-th layer is one of full attention, or without rope

@@ -22,10 +22,6 @@ class GgufReader {
       : file_(file), architecture_(std::move(architecture)), family_(family), builder_(builder) {}
 
   void read() {
-    if (file_.find_tensor("rope_factors_long.weight") || file_.find_tensor("rope_factors_short.weight")) {
-      return builder_.fail(StatusCode::unsupported,
-                           "rope_factors_long.weight: longrope scaling is not supported");
-    }
     RopeDescription rope;
     read_window(rope);
     rope.base = first({number("rope.freq_base")}, {10000, "default: the file states no base", true});
@@ -106,18 +102,60 @@ class GgufReader {
         first({number("rope.scaling.factor"), number("rope.scale_linear")}, {1, "default: no factor stated"});
     if (factor.value == 0) factor.value = 1;
     rope.scaling = {scaling::None{}, type ? path : "default: no scaling stated"};
-    if (type.value_or("linear") == "linear") {
+    if (type.value_or("") == "longrope" || file_.find_tensor("rope_factors_long.weight") ||
+        file_.find_tensor("rope_factors_short.weight")) {
+      read_longrope(rope);
+    } else if (type.value_or("linear") == "linear") {
       if (factor.value == 1) return;
       rope.scaling = {scaling::Linear{factor.value}, type ? path : factor.from};
       rope.scaling_values.push_back({0, "factor", factor.value, factor.from});
     } else if (*type == "yarn") {
       read_yarn(rope, factor);
-    } else if (*type == "longrope") {
-      builder_.fail(StatusCode::unsupported, path, " ", in_quotes(*type),
-                    ": not supported; supported are none, linear, yarn");
     } else if (*type != "none") {
-      builder_.malformed(path, " ", in_quotes(*type), ": unknown scaling type; known are none, linear, yarn");
+      builder_.malformed(path, " ", in_quotes(*type),
+                         ": unknown scaling type; known are none, linear, yarn, longrope");
     }
+  }
+
+  Sourced<double> original_length(RopeDescription& rope) {
+    auto length = number("rope.scaling.original_context_length");
+    if (!length && (length = number("context_length"))) {
+      length->from += ", since no original length is stated";
+      length->assumed = true;
+    }
+    if (!length) {
+      builder_.malformed(key("rope.scaling.original_context_length"), ": missing");
+      return {};
+    }
+    check(*length, 1, 9e15);
+    if (!builder_.failed())
+      rope.original_context =
+          Sourced<std::int64_t>{std::llround(length->value), length->from, length->assumed};
+    return *length;
+  }
+
+  /// The two lists are tensors, and A is stored: converters compute it.
+  void read_longrope(RopeDescription& rope) {
+    scaling::LongRope longrope;
+    const auto length = original_length(rope);
+    for (auto& [name, list] :
+         {std::pair<std::string_view, std::vector<double>&>{"short", longrope.short_factor},
+          {"long", longrope.long_factor}}) {
+      const std::string tensor = message("rope_factors_", name, ".weight");
+      const auto numbers = divisors_in(tensor, rope);
+      if (!numbers) return builder_.malformed(tensor, ": missing, and longrope needs it");
+      list = *numbers;
+      rope.scaling_values.push_back({0, message(name, "_factor"), list, tensor});
+    }
+    longrope.original_max_position_embeddings = length.value;
+    rope.scaling_values.push_back(
+        {0, "original_max_position_embeddings", length.value, length.from, length.assumed});
+    const auto attention =
+        first({number("rope.scaling.attn_factor")}, {1, "default: the file states no attn_factor", true});
+    longrope.attention_factor = attention.value;
+    rope.scaling_values.push_back(
+        {0, "attention_factor", attention.value, attention.from, attention.assumed});
+    rope.scaling = {longrope, "rope_factors_long.weight"};
   }
 
   void read_yarn(RopeDescription& rope, const Sourced<double>& factor) {
@@ -127,16 +165,9 @@ class GgufReader {
       rope.scaling_values.push_back({0, std::string(name), from.value, from.from, from.assumed});
     };
     take("factor", yarn.factor, factor);
-    auto length = number("rope.scaling.original_context_length");
-    if (!length && (length = number("context_length"))) {
-      length->from += ", since no original length is stated";
-      length->assumed = true;
-    }
-    if (!length) return builder_.malformed(key("rope.scaling.original_context_length"), ": missing");
-    check(*length, 1, 9e15);
+    const auto length = original_length(rope);
     if (builder_.failed()) return;
-    take("original_max_position_embeddings", yarn.original_max_position_embeddings, *length);
-    rope.original_context = Sourced<std::int64_t>{std::llround(length->value), length->from, length->assumed};
+    take("original_max_position_embeddings", yarn.original_max_position_embeddings, length);
     take("beta_fast", yarn.beta_fast,
          first({number("rope.scaling.yarn_beta_fast")}, {32, "default of yarn"}));
     take("beta_slow", yarn.beta_slow, first({number("rope.scaling.yarn_beta_slow")}, {1, "default of yarn"}));
@@ -155,24 +186,40 @@ class GgufReader {
     rope.scaling = {yarn, key("rope.scaling.type")};
   }
 
-  /// rope_freqs.weight: what each frequency is divided by (llama3 scaling arrives this way).
-  void read_divisors(RopeDescription& rope) {
-    const auto* tensor = file_.find_tensor("rope_freqs.weight");
-    if (tensor == nullptr) return;
+  /// One divisor a pair, or nothing where there is no such tensor.
+  std::optional<std::vector<double>> divisors_in(const std::string& name, const RopeDescription& rope) {
+    const auto* tensor = file_.find_tensor(name);
+    if (tensor == nullptr) return std::nullopt;
+    std::vector<double> divisors;
     const auto pairs = static_cast<std::size_t>(rope.rotary_dim.value / 2);
     if (tensor->type != 0 || tensor->bytes.size() != pairs * sizeof(float)) {
-      return builder_.malformed("rope_freqs.weight: expected ", pairs, " numbers of type f32, one a pair");
+      builder_.malformed(name, ": expected ", pairs, " numbers of type f32, one a pair");
+      return divisors;
     }
-    rope.divisors.from = "rope_freqs.weight";
     for (std::size_t i = 0; i < pairs; ++i) {
       std::uint32_t bits = 0;
       std::memcpy(&bits, tensor->bytes.data() + i * sizeof bits, sizeof bits);
       const auto divisor = std::bit_cast<float>(file_.big_endian() ? __builtin_bswap32(bits) : bits);
       if (!std::isfinite(divisor) || divisor <= 0) {
-        return builder_.malformed("rope_freqs.weight[", i, "] ", divisor, ": must be positive and finite");
+        builder_.malformed(name, "[", i, "] ", divisor, ": must be positive and finite");
+        return divisors;
       }
-      rope.divisors.value.push_back(static_cast<double>(divisor));
+      divisors.push_back(static_cast<double>(divisor));
     }
+    return divisors;
+  }
+
+  /// rope_freqs.weight: what each frequency is divided by (llama3 and proportional scaling arrive this way).
+  void read_divisors(RopeDescription& rope) {
+    const std::string name = "rope_freqs.weight";
+    auto divisors = divisors_in(name, rope);
+    if (!divisors || divisors->empty()) return;
+    if (!std::holds_alternative<scaling::None>(rope.scaling.value)) {
+      rope.divisors = {*std::move(divisors), name};
+      return;
+    }
+    rope.scaling_values.push_back({0, "divisors", *divisors, name});
+    rope.scaling = {scaling::Divided{*std::move(divisors)}, name};
   }
 
   void read_axes(RopeDescription& rope) {
@@ -247,6 +294,10 @@ class GgufReader {
     RopeDescription local = rope;
     local.name = "local";
     local.base = first({number("rope.freq_base_swa")}, {*family_.local_base, family_default()});
+    if (const auto head_dim = integer("attention.key_length_swa", most_lanes)) {
+      local.head_dim = local.rotary_dim = *head_dim;
+    }
+    if (const auto width = integer("rope.dimension_count_swa", most_lanes)) local.rotary_dim = *width;
     if (!family_.local_scaling) {
       local.scaling = {scaling::None{}, family_default()};
       local.scaling_values.clear();

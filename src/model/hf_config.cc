@@ -18,6 +18,7 @@ constexpr std::string_view local_base_keys[] = {"rope_local_base_freq", "local_r
                                                 "rope_local_theta", "swa_rope_theta"};
 constexpr std::string_view context_keys[] = {"max_position_embeddings", "n_positions", "n_ctx",
                                              "max_sequence_length", "seq_length"};
+constexpr std::string_view section_keys[] = {"mrope_section", "xdrope_section"};
 constexpr std::string_view text_model_keys[] = {"text_config", "llm_config", "language_config"};
 
 constexpr std::size_t most_ropes = 64;
@@ -87,7 +88,7 @@ void read_base(const HfConfig& config, const RopePlan& plan, RopeDescription& ro
   // A local rope that says nothing of its own shares the base, unless its family knows better.
   if (!is_local(plan) || (!base.value() && !config.family.local_base)) add_all(base_keys);
   if (const auto ratio = config.top.number("rope_ratio")) {
-    base.add(Sourced<double>{10000 * ratio->value, "derived: 10000 * rope_ratio"});
+    base.add(Sourced<double>{10000 * ratio->value, "family rule: 10000 * rope_ratio"});
   }
   const auto& known =
       is_local(plan) && config.family.local_base ? config.family.local_base : config.family.base;
@@ -103,6 +104,12 @@ void read_base(const HfConfig& config, const RopePlan& plan, RopeDescription& ro
 /// Both dictionaries, where both are there, must say the same.
 void read_scalings(const HfConfig& config, const RopePlan& plan, RopeDescription& rope) {
   const bool both = plan.now.present() && plan.before.present();
+  const auto part = config.family.global_part;
+  if (part && plan.layer_type == full_attention && !plan.now.present() && !plan.before.present()) {
+    rope.scaling = {scaling::Proportional{.partial_rotary_factor = *part}, config.family_default()};
+    rope.scaling_values = {{0, "partial_rotary_factor", *part, config.family_default()}};
+    return;
+  }
   auto reading = read_scaling(plan.now.present() ? plan.now : plan.before, config.top, config.builder);
   if (both) {
     const auto old = read_scaling(plan.before, config.top, config.builder);
@@ -148,10 +155,16 @@ void compare_lengths(const HfConfig& config, const RopeDescription& rope) {
 }
 
 void read_axes(const HfConfig& config, const RopePlan& plan, RopeDescription& rope) {
-  const Keys& dict = plan.now.find("mrope_section") != nullptr ? plan.now : plan.before;
-  const auto* sections = dict.list("mrope_section");
+  const auto stated = [](const Keys& dict) {
+    return std::ranges::find_if(section_keys, [&](auto key) { return dict.find(key) != nullptr; });
+  };
+  const Keys& dict = stated(plan.now) != std::end(section_keys) ? plan.now : plan.before;
+  const auto found = stated(dict);
+  if (found == std::end(section_keys)) return;
+  const std::string_view key = *found;
+  const auto* sections = dict.list(key);
   if (sections == nullptr) return;
-  rope.axis_sections.from = dict.path_of("mrope_section");
+  rope.axis_sections.from = dict.path_of(key);
   for (const Json& section : *sections) {
     const auto* pairs = section.get<std::int64_t>();
     if (pairs == nullptr) {
@@ -187,13 +200,13 @@ void read_pairing(const HfConfig& config, RopeDescription& rope) {
 RopeDescription read_rope(const HfConfig& config, const RopePlan& plan) {
   RopeDescription rope;
   rope.name = plan.name;
-  read_window(config, plan.now, plan.before, rope);
   read_base(config, plan, rope);
   Agreed<std::int64_t> context(config.builder);
   context.add(plan.now.integer("max_position_embeddings"));
   for (const auto key : context_keys) context.add(config.top.integer(key));
   rope.context = context.value();
   read_scalings(config, plan, rope);
+  read_window(config, plan.now, plan.before, plan.layer_type == full_attention, rope);
   settle_softmax(config, rope);
   compare_lengths(config, rope);
   read_axes(config, plan, rope);

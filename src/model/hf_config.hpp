@@ -23,8 +23,10 @@ struct HfConfig {
   std::string family_default() const { return message("default of ", model_type); }
 };
 
-/// head_dim, rotary_dim and rotary_offset of the rope that the two dictionaries describe.
-void read_window(const HfConfig& config, const Keys& now, const Keys& before, RopeDescription& rope);
+/// head_dim, rotary_dim and rotary_offset of the rope that the two dictionaries describe and whose scaling is
+/// known.
+void read_window(const HfConfig& config, const Keys& now, const Keys& before, bool is_global,
+                 RopeDescription& rope);
 
 /// One word a layer: an entry of layer_types, or "" where every layer is alike. `without_rope` are the layers
 /// that the config excepts.

@@ -21,7 +21,12 @@ std::optional<Sourced<std::int64_t>> integer_of(const HfConfig& config,
   return agreed.value();
 }
 
-std::optional<Sourced<std::int64_t>> head_dim_of(const HfConfig& config) {
+std::optional<Sourced<std::int64_t>> head_dim_of(const HfConfig& config, bool is_global) {
+  if (is_global) {
+    if (auto stated = config.top.integer("global_head_dim")) return stated;
+    if (config.family.global_head_dim != 0)
+      return Sourced<std::int64_t>{config.family.global_head_dim, config.family_default()};
+  }
   if (auto stated = integer_of(config, head_dim_keys)) return stated;
   if (config.family.head_dim != 0)
     return Sourced<std::int64_t>{config.family.head_dim, config.family_default()};
@@ -74,9 +79,10 @@ Sourced<std::int64_t> part_of_head(const HfConfig& config, std::int64_t head_dim
 
 }  // namespace
 
-void read_window(const HfConfig& config, const Keys& now, const Keys& before, RopeDescription& rope) {
+void read_window(const HfConfig& config, const Keys& now, const Keys& before, bool is_global,
+                 RopeDescription& rope) {
   if (read_latent_window(config, rope)) return;
-  const auto head_dim = head_dim_of(config);
+  const auto head_dim = head_dim_of(config, is_global);
   if (!head_dim) {
     config.builder.malformed("head_dim: missing, and hidden_size and num_attention_heads do not replace it");
     return;
@@ -93,6 +99,11 @@ void read_window(const HfConfig& config, const Keys& now, const Keys& before, Ro
 
   rope.head_dim = *head_dim;
   rope.rotary_offset = {0, "default"};
+  if (std::holds_alternative<scaling::Proportional>(rope.scaling.value)) {
+    // Its partial_rotary_factor counts the pairs that turn within the whole head.
+    rope.rotary_dim = {head_dim->value, "derived: proportional scaling covers the head"};
+    return;
+  }
   const auto width = integer_of(config, width_keys);
   if (width) {
     rope.rotary_dim = *width;

@@ -112,6 +112,21 @@ const Json::Array* Keys::list(std::string_view key) const {
   return value;
 }
 
+std::optional<Sourced<std::vector<double>>> Keys::numbers(std::string_view key) const {
+  const auto* entries = list(key);
+  if (entries == nullptr) return std::nullopt;
+  Sourced<std::vector<double>> result{{}, path_of(key)};
+  for (const Json& entry : *entries) {
+    const auto value = as_number(entry);
+    if (!value) {
+      wrong(key, "a list of numbers", entry);
+      return std::nullopt;
+    }
+    result.value.push_back(*value);
+  }
+  return result;
+}
+
 Keys Keys::child(std::string_view key) const {
   const Json* found = find(key);
   const auto* object = found == nullptr ? nullptr : found->get<Json::Object>();

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/builder.hpp"
 #include "model/json.hpp"
@@ -33,6 +34,7 @@ class Keys {
   std::optional<Sourced<bool>> boolean(std::string_view key) const;
   std::optional<Sourced<std::string>> text(std::string_view key) const;
   const Json::Array* list(std::string_view key) const;
+  std::optional<Sourced<std::vector<double>>> numbers(std::string_view key) const;
   Keys child(std::string_view key) const;
 
  private:

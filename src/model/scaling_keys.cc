@@ -2,6 +2,7 @@
 #include "model/scaling_keys.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -13,21 +14,40 @@ namespace {
 constexpr std::string_view length_key = "original_max_position_embeddings";
 constexpr std::string_view context_key = "max_position_embeddings";
 
+/// Keys of a scaling that may stand beside its dictionary instead.
+constexpr std::string_view outer_keys[] = {length_key, context_key, "partial_rotary_factor"};
+
 /// Keys of the dictionary that say nothing about the scaling.
 constexpr std::string_view companions[] = {
     "rope_type",     "type",      "rope_theta",        "partial_rotary_factor",
-    "mrope_section", context_key, "mrope_interleaved", "llama_4_scaling_beta"};
+    "mrope_section", context_key, "mrope_interleaved", "llama_4_scaling_beta",
+    "xdrope_section"};
 
 struct Alias {
   std::string_view word, name;
 };
-constexpr Alias aliases[] = {{"none", "default"}, {"mrope", "default"}, {"deepseek_yarn", "yarn"}};
+constexpr Alias aliases[] = {{"none", "default"},
+                             {"mrope", "default"},
+                             {"su", "longrope"},
+                             {"deepseek_yarn", "yarn"},
+                             {"xdrope", "ntk_alpha"}};
+
+/// Keys that published files give a type and no code reads (ntk_alpha: Hunyuan's).
+struct Inert {
+  std::string_view type;
+  std::array<std::string_view, 5> keys;
+};
+constexpr Inert inert[] = {{"ntk_alpha", {"factor", "beta_fast", "beta_slow", "mscale", "mscale_all_dim"}}};
+
+bool is_inert(std::string_view type, std::string_view key) {
+  return std::ranges::any_of(inert, [&](const Inert& i) {
+    return i.type == type && std::ranges::find(i.keys, key) != i.keys.end();
+  });
+}
 
 /// Named by somebody's code, and computed by nothing here.
-constexpr std::string_view unsupported_types[] = {
-    "dynamic",  "longrope", "su",   "proportional",   "ntk",
-    "xdrope",   "mllama4",  "fope", "telechat3-yarn", "deepseek_llama_scaling",
-    "openpangu"};
+constexpr std::string_view unsupported_types[] = {"mllama4", "fope", "telechat3-yarn",
+                                                  "deepseek_llama_scaling", "openpangu"};
 
 std::string_view canonical(std::string_view word) {
   const auto alias = std::ranges::find(aliases, word, &Alias::word);
@@ -46,6 +66,12 @@ std::string type_names() {
   return names;
 }
 
+/// What "dynamic" means is settled by the keys: with an alpha, it is static.
+Sourced<std::string> settled(Sourced<std::string> type, const Keys& dict) {
+  if (type.value == "dynamic" && dict.find("alpha") != nullptr) type.value = "ntk_alpha";
+  return type;
+}
+
 /// The type's word, from rope_type or its older name.
 Sourced<std::string> type_of(const Keys& dict, ModelBuilder& builder) {
   const auto now = dict.text("rope_type"), before = dict.text("type");
@@ -53,8 +79,8 @@ Sourced<std::string> type_of(const Keys& dict, ModelBuilder& builder) {
     builder.malformed(before->from, " ", in_quotes(before->value), " and ", now->from, " ",
                       in_quotes(now->value), ": must agree");
   }
-  if (now) return *now;
-  if (before) return *before;
+  if (now) return settled(*now, dict);
+  if (before) return settled(*before, dict);
   return {"default", "default: no scaling stated"};
 }
 
@@ -81,20 +107,31 @@ class FieldReader {
   std::optional<Sourced<double>> stated(std::string_view key, const std::optional<double>&) {
     return number(key);
   }
+  std::optional<Sourced<std::vector<double>>> stated(std::string_view key, const std::vector<double>&) {
+    return dict_.numbers(key);
+  }
   std::optional<Sourced<bool>> stated(std::string_view key, const bool&) { return dict_.boolean(key); }
 
   std::optional<Sourced<double>> number(std::string_view key) {
     Agreed<double> agreed(builder_);
     agreed.add(dict_.number(key));
-    if (key == length_key) {
-      agreed.add(top_.number(key));
-      reading_.original_length = agreed.value();
-    }
+    if (std::ranges::find(outer_keys, key) != std::end(outer_keys)) agreed.add(top_.number(key));
+    if (key == length_key) reading_.original_length = agreed.value();
     return agreed.value();
+  }
+
+  /// vLLM takes a list of factors for linear: one table each, for adapters.
+  bool is_list_of_factors(std::string_view key) {
+    const Json* found = dict_.find(key);
+    if (key != "factor" || found == nullptr || found->get<Json::Array>() == nullptr) return false;
+    builder_.fail(StatusCode::unsupported, dict_.path_of(key),
+                  ": a list, one table a factor; a rope has one: give each factor a rope of its own");
+    return true;
   }
 
   template <class Field>
   void take(std::string_view key, Field& field, bool required, const std::string& origin) {
+    if (is_list_of_factors(key)) return;
     auto found = stated(key, field);
     if (!found && required) return missing(key, field);
     if constexpr (std::is_same_v<Field, double>) {
@@ -116,12 +153,15 @@ class FieldReader {
 
   /// A factor of null is the ratio of the two lengths, as Transformers takes it.
   template <class Field>
-  void missing(std::string_view key, Field& field) {
+  void missing(std::string_view key, Field&) {
+    builder_.malformed(dict_.path_of(key), ": missing, and the scaling needs it", misspelling_of(key));
+  }
+  void missing(std::string_view key, double& field) {
     const Json* null = impl::find(dict_.object(), key);
     const auto context = top_.number(context_key);
     const auto length = number(length_key);
     if (key == "factor" && null != nullptr && null->is_null() && context && length && length->value > 0) {
-      field = static_cast<Field>(context->value / length->value);
+      field = context->value / length->value;
       reading_.values.push_back({0, "factor", context->value / length->value,
                                  message("derived: ", context->from, " / ", length->from)});
     } else {
@@ -145,7 +185,7 @@ class FieldReader {
 
   void report_unknown(std::string_view type) {
     for (const auto& entry : dict_.object()) {
-      if (!is_unknown(entry)) continue;
+      if (!is_unknown(entry) || is_inert(type, entry.key)) continue;
       const std::string& key = entry.key;
       const std::string_view close = similar(key, known_);
       builder_.warn(dict_.path_of(key), ": scaling type ", type, " has no such key, so it is not read",

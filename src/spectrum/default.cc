@@ -3,8 +3,9 @@
 
 namespace rotary::impl {
 
-Result<Frequencies> frequencies(const scaling::None&, std::int64_t rotary_dim, double base) {
-  return evaluate(rotary_dim, base, []<class Real>(Real power, std::int64_t) { return Real{1} / power; });
+Result<Frequencies> frequencies(const scaling::None&, const SpectrumOptions& options) {
+  return evaluate(options.rotary_dim, options.base,
+                  []<class Real>(Real power, std::int64_t) { return Real{1} / power; });
 }
 
 }  // namespace rotary::impl

@@ -23,10 +23,10 @@ Status check(const scaling::Llama3& s) {
 
 }  // namespace
 
-Result<Frequencies> frequencies(const scaling::Llama3& s, std::int64_t rotary_dim, double base) {
+Result<Frequencies> frequencies(const scaling::Llama3& s, const SpectrumOptions& options) {
   if (Status status = check(s); !status.ok()) return status;
   const double length = s.original_max_position_embeddings;
-  return evaluate(rotary_dim, base, [&]<class Real>(Real power, std::int64_t) {
+  return evaluate(options.rotary_dim, options.base, [&]<class Real>(Real power, std::int64_t) {
     const auto real = [](double value) { return static_cast<Real>(value); };
     const Real inv_freq = Real{1} / power;
     const Real wavelength = real(2 * std::numbers::pi) / inv_freq;

@@ -8,7 +8,7 @@
 
 #include <cmath>
 #include <cstdint>
-#include <rotary/scaling.hpp>
+#include <rotary/spectrum.hpp>
 #include <rotary/status.hpp>
 #include <string_view>
 #include <vector>
@@ -24,31 +24,44 @@ struct Frequencies {
   double softmax_factor = 1;
 };
 
-// The registry: rotary_dim is even and in range, base positive and finite.
-Result<Frequencies> frequencies(const scaling::None&, std::int64_t rotary_dim, double base);
-Result<Frequencies> frequencies(const scaling::Linear&, std::int64_t rotary_dim, double base);
-Result<Frequencies> frequencies(const scaling::Llama3&, std::int64_t rotary_dim, double base);
-Result<Frequencies> frequencies(const scaling::Yarn&, std::int64_t rotary_dim, double base);
+// The registry. Spectrum::make has checked rotary_dim, base and length of the options.
+Result<Frequencies> frequencies(const scaling::None&, const SpectrumOptions&);
+Result<Frequencies> frequencies(const scaling::Linear&, const SpectrumOptions&);
+Result<Frequencies> frequencies(const scaling::Llama3&, const SpectrumOptions&);
+Result<Frequencies> frequencies(const scaling::Yarn&, const SpectrumOptions&);
+Result<Frequencies> frequencies(const scaling::DynamicNtk&, const SpectrumOptions&);
+Result<Frequencies> frequencies(const scaling::NtkAlpha&, const SpectrumOptions&);
+Result<Frequencies> frequencies(const scaling::Ntk&, const SpectrumOptions&);
+Result<Frequencies> frequencies(const scaling::LongRope&, const SpectrumOptions&);
+Result<Frequencies> frequencies(const scaling::Proportional&, const SpectrumOptions&);
+Result<Frequencies> frequencies(const scaling::Divided&, const SpectrumOptions&);
+
+/// A base for each of the two evaluations: a rule that changes it rounds on the way.
+struct Base {
+  Base(double both) : exact(both), fp32(static_cast<float>(both)) {}
+  Base(double exact_base, float fp32_base) : exact(exact_base), fp32(fp32_base) {}
+  double exact;
+  float fp32;
+};
 
 /// base^(2i/rotary_dim), exponent and power each rounded to Real.
 template <class Real>
-Real power(double base, std::int64_t pair, std::int64_t rotary_dim) {
+Real power(Real base, std::int64_t pair, std::int64_t rotary_dim) {
   const Real exponent = static_cast<Real>(2 * pair) / static_cast<Real>(rotary_dim);
-  return static_cast<Real>(
-      std::pow(static_cast<double>(static_cast<Real>(base)), static_cast<double>(exponent)));
+  return static_cast<Real>(std::pow(static_cast<double>(base), static_cast<double>(exponent)));
 }
 
 /// Rule: template <class Real> Real operator()(Real power, std::int64_t pair), the inverse frequency of the
 /// pair.
 template <class Rule>
-Frequencies evaluate(std::int64_t rotary_dim, double base, const Rule& rule) {
+Frequencies evaluate(std::int64_t rotary_dim, Base base, const Rule& rule) {
   Frequencies result;
   const std::int64_t pairs = rotary_dim / 2;
   result.inv_freq.reserve(static_cast<std::size_t>(pairs));
   result.inv_freq_fp32.reserve(static_cast<std::size_t>(pairs));
   for (std::int64_t pair = 0; pair < pairs; ++pair) {
-    result.inv_freq.push_back(rule(power<double>(base, pair, rotary_dim), pair));
-    result.inv_freq_fp32.push_back(rule(power<float>(base, pair, rotary_dim), pair));
+    result.inv_freq.push_back(rule(power<double>(base.exact, pair, rotary_dim), pair));
+    result.inv_freq_fp32.push_back(rule(power<float>(base.fp32, pair, rotary_dim), pair));
   }
   return result;
 }
@@ -64,6 +77,21 @@ inline Status check_factor(std::string_view type, double factor) {
   if (std::isfinite(factor) && factor >= 1) return {};
   return invalid(type, ": factor ", factor,
                  ": must be finite and at least 1 (4 means four times the length)");
+}
+
+/// One positive number a pair.
+inline Status check_list(std::string_view type, std::string_view key, const std::vector<double>& list,
+                         std::int64_t rotary_dim) {
+  if (list.size() != static_cast<std::size_t>(rotary_dim / 2)) {
+    return invalid(type, ": ", key, ": ", list.size(), " numbers, must be one a pair, rotary_dim ",
+                   rotary_dim, " / 2 = ", rotary_dim / 2);
+  }
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!is_positive(list[i])) {
+      return invalid(type, ": ", key, "[", i, "] ", list[i], ": must be positive and finite");
+    }
+  }
+  return {};
 }
 
 }  // namespace rotary::impl

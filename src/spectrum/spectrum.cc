@@ -61,11 +61,13 @@ Result<Spectrum> Spectrum::make(const SpectrumOptions& options) {
   if (!impl::is_positive(options.base)) {
     return invalid("base ", options.base, ": must be positive and finite");
   }
+  if (options.length && *options.length < 1) {
+    return invalid("length ", *options.length, ": must be at least 1 token");
+  }
   auto axis = axes_of_sections(options.axis_sections, options.rotary_dim / 2);
   if (!axis) return axis.status();
-  auto frequencies = std::visit(
-      [&](const auto& scaling) { return impl::frequencies(scaling, options.rotary_dim, options.base); },
-      options.scaling);
+  auto frequencies =
+      std::visit([&](const auto& scaling) { return impl::frequencies(scaling, options); }, options.scaling);
   if (!frequencies) return frequencies.status();
   if (Status status = check_finite(*frequencies); !status.ok()) return status;
 

@@ -73,7 +73,9 @@ Status check(const scaling::Yarn& s, double base) {
 
 }  // namespace
 
-Result<Frequencies> frequencies(const scaling::Yarn& s, std::int64_t rotary_dim, double base) {
+Result<Frequencies> frequencies(const scaling::Yarn& s, const SpectrumOptions& options) {
+  const std::int64_t rotary_dim = options.rotary_dim;
+  const double base = options.base;
   if (Status status = check(s, base); !status.ok()) return status;
   const Ramp r = ramp(s, rotary_dim, base);
   if (rotary_dim > 0 && r.begin > r.end) {

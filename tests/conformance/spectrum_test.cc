@@ -46,30 +46,34 @@ void expect_equal(const ModelRope& model_rope, const json& expected) {
   ASSERT_EQ(spectrum.inv_freq().size(), inv_freq.size());
   for (std::size_t i = 0; i < inv_freq.size(); ++i) {
     const double peer = inv_freq[i];
-    EXPECT_NEAR(spectrum.inv_freq()[i] / peer, 1, 1e-6) << "pair " << i;
+    if (peer == 0)
+      EXPECT_EQ(spectrum.inv_freq()[i], 0) << "pair " << i;
+    else
+      EXPECT_NEAR(spectrum.inv_freq()[i] / peer, 1, 1e-6) << "pair " << i;
     EXPECT_LE(ulps(spectrum.inv_freq_fp32()[i], static_cast<float>(peer)), kMostUlps) << "pair " << i;
   }
 }
 
+std::optional<std::int64_t> length_of(const json& expected) {
+  const json& length = expected.at("length");
+  return length.is_null() ? std::nullopt : std::optional(length.get<std::int64_t>());
+}
+
 TEST(Spectrum, EqualsTransformers) {
-  int compared = 0, unsupported = 0;
+  int compared = 0;
   for (const json& entry : entries()) {
-    SCOPED_TRACE(entry.at("name").get<std::string>());
-    const auto model = Model::from_config(entry.at("config").dump());
-    if (!model) {
-      EXPECT_EQ(model.status().code(), StatusCode::unsupported) << model.status().message();
-      ++unsupported;
-      continue;
-    }
     for (const json& expected : entry.at("ropes")) {
+      SCOPED_TRACE(entry.at("name").get<std::string>() + " " + expected.at("length").dump());
+      const auto model =
+          Model::from_config(entry.at("config").dump(), "config", {.length = length_of(expected)});
+      ASSERT_TRUE(model) << model.status().message();
       const ModelRope* rope = model->find_rope(rope_name(expected.at("layer_type")));
       ASSERT_NE(rope, nullptr);
       expect_equal(*rope, expected);
       ++compared;
     }
   }
-  EXPECT_GE(compared, 47);
-  EXPECT_LE(unsupported, 3) << "dynamic and longrope";
+  EXPECT_GE(compared, 77);
 }
 
 }  // namespace

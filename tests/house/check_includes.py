@@ -23,13 +23,13 @@ ALLOWED = {
     "model": {"base", "spectrum", "angles", "rope", "formats"},
 }
 
-# The room of each public header; include/rotary/formats/ is the room formats. The value types that a layer is
+# The room of each public header, or of the folder it stands in. The value types that a layer is
 # described by (rope.hpp and the calls in it) are one room, so that a model can hold a Rope.
 PUBLIC_ROOM = {
     "status": "base", "dtype": "base", "tensor": "base", "export": "base", "version": "base", "executor": "base",
     "spectrum": "spectrum", "scaling": "spectrum", "positions": "positions", "angles": "angles",
     "rope": "rope", "rotate": "rope", "kernels": "rope", "attention": "attention", "classic": "classic",
-    "model": "model", "rotary": "everything",
+    "model": "model", "formats": "formats", "rotary": "everything",
 }
 
 # Parts that stand outside the library: public headers, and what lies beside the file, and nothing else of ours.
@@ -60,7 +60,7 @@ def part_of(path):
     """("include", room), ("src", room), ("outside", part) or ("tests", None) of a path relative to the root."""
     parts = path.parts
     if parts[:2] == ("include", "rotary"):
-        return "include", "formats" if parts[2] == "formats" else PUBLIC_ROOM.get(path.stem)
+        return "include", PUBLIC_ROOM.get(parts[2].removesuffix(".hpp"))
     if parts[0] == "src":
         return "src", parts[1]
     for outside in OUTSIDE:
@@ -72,7 +72,7 @@ def part_of(path):
 def public_room(include):
     """The room of <rotary/...>, or None if there is no such public header."""
     words = include.removesuffix(".hpp").split("/")
-    return "formats" if words[1] == "formats" else PUBLIC_ROOM.get(words[1])
+    return PUBLIC_ROOM.get(words[1])
 
 
 def check_public(kind, room, include):

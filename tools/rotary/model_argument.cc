@@ -137,6 +137,7 @@ Model ModelArgument::from_flags() const {
   spectrum.base = base_.value_or(spectrum.base);
   spectrum.scaling = scaling_from_flags(scaling_, scaling_fields_);
   spectrum.axis_sections = axis_sections_;
+  spectrum.length = length_;
   rope.spectrum = take(Spectrum::make(spectrum), Exit::usage);
   return take(Model::from_rope(rope, options()), Exit::usage);
 }

@@ -10,6 +10,7 @@ using Json = nlohmann::ordered_json;
 
 Json json_of(double value) { return value; }
 Json json_of(bool value) { return value; }
+Json json_of(const std::vector<double>& values) { return values; }
 template <class T>
 Json json_of(const std::optional<T>& value) {
   return value ? Json(*value) : Json();

@@ -15,6 +15,7 @@ namespace {
 std::string default_text(double value) { return digits(value); }
 std::string default_text(bool value) { return value ? "true" : "false"; }
 std::string default_text(const std::optional<double>& value) { return value ? digits(*value) : "not set"; }
+std::string default_text(const std::vector<double>&) { return "not set"; }
 
 void read(std::string_view text, std::string_view flag, double& out) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
@@ -28,6 +29,14 @@ void read(std::string_view text, std::string_view flag, bool& out) {
   if (text != "true" && text != "false")
     throw Failure(Exit::usage, std::string(flag) + " " + std::string(text) + ": expected true or false");
   out = text == "true";
+}
+void read(std::string_view text, std::string_view flag, std::vector<double>& out) {
+  for (bool more = true; more;) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    more = comma < text.size();
+    read(text.substr(0, comma), flag, out.emplace_back());
+    text.remove_prefix(comma + (more ? 1 : 0));
+  }
 }
 
 template <class Type>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "text.hpp"
@@ -29,11 +30,36 @@ constexpr std::array types{
          "fast pairs are kept, slow ones turn slower by the factor, a ramp over the pairs lies between; the "
          "same at "
          "every length, so short prompts change too"},
+    Word{"dynamic",
+         "dynamic NTK: beyond max_position_embeddings tokens the base grows with the length of the sequence "
+         "(--length), and keys that are cached keep the base they were turned with; up to there, and without "
+         "a "
+         "length, nothing is scaled"},
+    Word{"ntk_alpha",
+         "NTK alpha: the base is multiplied by alpha^(d/(d-2)), d the lanes that turn; the same at "
+         "every length"},
+    Word{"longrope",
+         "LongRoPE: each pair is divided by its own number; one list for sequences of up to the original "
+         "length, "
+         "and without a length (--length), the other for longer ones, at all their positions"},
+    Word{"proportional",
+         "p-RoPE: a part of the pairs turns, by exponents over the whole head; the others stand still"},
+    Word{"divided", "each pair is divided by its own number"},
+    Word{"ntk", "vLLM's fixed NTK: slow pairs turn slower by the factor, fast ones are nearly kept"},
 };
 
 // "#" stands for the number.
 constexpr std::array numbers{
     Word{"original_max_position_embeddings", "tokens the model was trained on before it was stretched"},
+    Word{"max_position_embeddings", "tokens the model was trained on"},
+    Word{"alpha", "stretches the slowest pair # times (it is not a factor of the positions)"},
+    Word{"short_factor", "divides the pairs of sequences up to the original length"},
+    Word{"long_factor", "divides the pairs of longer sequences"},
+    Word{"divisors", "a pair turns so many times slower; 1e30 or infinity: not at all"},
+    Word{"short_mscale", "is A up to the original length"},
+    Word{"long_mscale", "is A beyond the original length"},
+    Word{"partial_rotary_factor", "the part of the pairs that turns"},
+    Word{"mixed_b", "the mixed form: pair i is divided by exp(a * (i + 1)^#)"},
     Word{"low_freq_factor",
          "pairs with fewer turns than # within the original length are divided by the factor"},
     Word{"high_freq_factor", "pairs with more turns than # within the original length are kept"},
@@ -45,6 +71,19 @@ constexpr std::array numbers{
     Word{"mscale", "numerator of A, as g(#) = 0.1 * # * ln(factor) + 1"},
     Word{"mscale_all_dim", "denominator of A, and g(#) squared is the softmax factor"},
 };
+
+bool same(double a, double b) { return std::fabs(a - b) <= 1e-9 * std::fabs(b); }
+
+// The base that would give these frequencies alone, if there is one and it is not the stated one.
+std::optional<double> other_base(const Spectrum& spectrum) {
+  const auto inv_freq = spectrum.inv_freq();
+  const auto pairs = static_cast<double>(inv_freq.size());
+  if (inv_freq.size() < 2 || !(inv_freq[1] > 0)) return std::nullopt;
+  const double base = std::pow(inv_freq[1], -pairs);
+  for (std::size_t i = 0; i < inv_freq.size(); ++i)
+    if (!same(inv_freq[i], std::pow(base, -static_cast<double>(i) / pairs))) return std::nullopt;
+  return same(base, *spectrum.base()) ? std::nullopt : std::optional(base);
+}
 
 double yarn_g(double factor, double mscale) { return factor > 1 ? 0.1 * mscale * std::log(factor) + 1 : 1; }
 
@@ -75,25 +114,39 @@ std::string field_words(std::string_view field, bool value) {
                : "false: the ends of the ramp stay where they fall between pairs";
 }
 
+std::string field_words(std::string_view field, const std::vector<double>& values) {
+  if (values.empty()) return "none";
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  const std::string text(find(numbers, field));
+  return std::to_string(values.size()) + " numbers from " + rounded(*least) + " to " + rounded(*most) +
+         (text.empty() ? "" : ": " + text);
+}
+
 std::string pair_words(const Spectrum& spectrum) {
   const auto inv_freq = spectrum.inv_freq();
   if (!spectrum.base() || inv_freq.empty()) return {};
-  const auto same = [](double a, double b) { return std::fabs(a - b) <= 1e-9 * std::fabs(b); };
+  if (const auto other = other_base(spectrum))
+    return "all pairs turn as with base " + rounded(*other, 12) + " and no scaling";
   std::vector<double> divisor;
+  double largest = 0;
   for (std::size_t i = 0; i < inv_freq.size(); ++i) {
     const double exponent = -static_cast<double>(i) / static_cast<double>(inv_freq.size());
-    divisor.push_back(std::pow(*spectrum.base(), exponent) / inv_freq[i]);
+    divisor.push_back(inv_freq[i] == 0 ? 0 : std::pow(*spectrum.base(), exponent) / inv_freq[i]);
+    largest = std::max(largest, divisor.back());
   }
-  const double largest = *std::max_element(divisor.begin(), divisor.end());
-  std::vector<std::int64_t> kept, between, divided;
+  std::vector<std::int64_t> kept, between, divided, still;
   for (std::size_t i = 0; i < divisor.size(); ++i) {
-    auto& group = same(divisor[i], 1) ? kept : same(divisor[i], largest) ? divided : between;
+    auto& group = divisor[i] == 0             ? still
+                  : same(divisor[i], 1)       ? kept
+                  : same(divisor[i], largest) ? divided
+                                              : between;
     group.push_back(static_cast<std::int64_t>(i));
   }
   std::vector<std::string> parts;
   if (!kept.empty()) parts.push_back(ranges(kept) + " kept");
   if (!between.empty()) parts.push_back(ranges(between) + " between");
   if (!divided.empty()) parts.push_back(ranges(divided) + " divided by " + rounded(largest));
+  if (!still.empty()) parts.push_back(ranges(still) + " stand still");
   return "pairs " + list(parts);
 }
 
@@ -105,6 +158,11 @@ std::string attention_words(const Spectrum& spectrum) {
     text += ": the rotation keeps lengths";
   } else {
     text += ": cos and sin are multiplied by it, so a score of rotated parts grows by A^2 = " + number(a * a);
+  }
+  if (const auto* longrope = std::get_if<scaling::LongRope>(&spectrum.scaling())) {
+    if (longrope->short_mscale || longrope->long_mscale) return text + "; rule: short_mscale or long_mscale";
+    return text + (longrope->attention_factor ? "; rule: attention_factor as given"
+                                              : "; rule: sqrt(1 + ln(factor) / ln(original length))");
   }
   const auto* yarn = std::get_if<scaling::Yarn>(&spectrum.scaling());
   if (!yarn) return text;

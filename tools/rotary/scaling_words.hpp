@@ -5,6 +5,7 @@
 #include <rotary/spectrum.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rotary::tool {
 
@@ -13,6 +14,7 @@ std::string type_words(const Scaling& scaling);
 /// A sentence on one number of a type.
 std::string field_words(std::string_view field, double value);
 std::string field_words(std::string_view field, bool value);
+std::string field_words(std::string_view field, const std::vector<double>& values);
 /// "pairs 0-28 kept, 29-34 between, 35-63 divided by 8"; empty where there is no base to compare with.
 std::string pair_words(const Spectrum& spectrum);
 /// What A is, by which rule, and what another rule would give.

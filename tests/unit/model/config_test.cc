@@ -2,6 +2,7 @@
 // Keys of config.json: layouts, names, conflicts, and where each value came from.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <rotary/model.hpp>
 
 #include "model_checks.hpp"
@@ -104,8 +105,8 @@ TEST(Config, UnknownTypes) {
       Model::from_config(llama(R"(, "rope_scaling": {"type": "banana", "factor": 2})"), "c.json"),
       StatusCode::malformed,
       "c.json: rope_scaling.type \"banana\": unknown scaling type; known are default, linear, llama3, yarn");
-  EXPECT_FAILS(Model::from_config(llama(R"(, "rope_scaling": {"rope_type": "su"})")), StatusCode::unsupported,
-               "rope_scaling.rope_type \"su\": not supported");
+  EXPECT_FAILS(Model::from_config(llama(R"(, "rope_scaling": {"rope_type": "fope"})")),
+               StatusCode::unsupported, "rope_scaling.rope_type \"fope\": not supported");
   EXPECT_FAILS(Model::from_config(llama(R"(, "rope_scaling": {"type": 3})")), StatusCode::malformed,
                "rope_scaling.type: expected text, got a number");
   EXPECT_FAILS(Model::from_config(llama(R"(, "rope_scaling": "linear")")), StatusCode::malformed,
@@ -237,12 +238,119 @@ TEST(Config, TextConfigDescribesTheModel) {
 TEST(Config, EveryScalingTypeIsReachable) {
   const auto reach = [&]<class Type>(const Type& type) {
     std::string dict = R"(, "rope_scaling": {"rope_type": ")" + std::string(type.name) + '"';
-    for (const auto key : Type::required) dict += ", \"" + std::string(key) + "\": 4";
+    std::string numbers = "[4";
+    for (int pair = 1; pair < 64; ++pair) numbers += ", 4";
+    Type::fields(type, [&](std::string_view key, const auto& field) {
+      if (std::ranges::find(Type::required, key) == Type::required.end()) return;
+      constexpr bool is_list = std::is_same_v<std::decay_t<decltype(field)>, std::vector<double>>;
+      // The length stands at the top already.
+      if (key != "max_position_embeddings")
+        dict += ", \"" + std::string(key) + "\": " + (is_list ? numbers + "]" : "4");
+    });
     const auto model = load(llama(dict + "}"));
     EXPECT_TRUE(std::holds_alternative<Type>(model.ropes()[0].rope.spectrum().scaling())) << type.name;
   };
   [&]<std::size_t... I>(std::index_sequence<I...>) { (reach(std::variant_alternative_t<I, Scaling>()), ...); }
   (std::make_index_sequence<std::variant_size_v<Scaling>>());
+}
+
+std::string list_of(std::size_t numbers) {
+  std::string list = "[1";
+  for (std::size_t i = 1; i < numbers; ++i) list += ", 1";
+  return list + "]";
+}
+
+TEST(Config, DynamicTakesTheLengthOfItsCaller) {
+  const std::string config = llama(R"(, "rope_scaling": {"type": "dynamic", "factor": 2.0})");
+  const auto last = [&](std::optional<std::int64_t> length) {
+    return load(config, {.length = length}).ropes()[0].rope.spectrum().inv_freq()[63];
+  };
+  EXPECT_EQ(last({}), last(4096));
+  EXPECT_NEAR(last(8192) / std::pow(30527.7367488, -63.0 / 64), 1, 1e-10);
+  EXPECT_EQ(source_of(load(config), "max_position_embeddings"), "max_position_embeddings");
+  EXPECT_FAILS(Model::from_config(R"({"model_type": "llama", "head_dim": 64, "num_hidden_layers": 1,
+      "rope_scaling": {"type": "dynamic", "factor": 2}})"),
+               StatusCode::malformed, "rope_scaling.max_position_embeddings: missing");
+}
+
+TEST(Config, DynamicWithAlphaIsHunyuansRule) {
+  const auto model =
+      Model::from_config(R"({"model_type": "hunyuan_v1_dense", "head_dim": 128, "num_hidden_layers": 1,
+      "max_position_embeddings": 32768, "rope_theta": 10000, "rope_scaling": {"alpha": 1000.0, "beta_fast": 32,
+      "beta_slow": 1, "factor": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "type": "dynamic"}})")
+          .value();
+  EXPECT_TRUE(model.warnings().empty());
+  EXPECT_EQ(model.ropes()[0].rope.spectrum().scaling(), Scaling(scaling::NtkAlpha{1000}));
+  EXPECT_NEAR(model.ropes()[0].rope.spectrum().inv_freq()[63] / std::pow(11158839.925, -63.0 / 64), 1, 1e-9);
+  const auto both = load(llama(R"(, "rope_scaling": {"type": "linear", "factor": 2, "alpha": 2})"));
+  ASSERT_EQ(both.warnings().size(), 1U);
+  EXPECT_EQ(both.warnings()[0], "rope_scaling.alpha: scaling type linear has no such key, so it is not read");
+}
+
+TEST(Config, XdropeHasFourAxes) {
+  const auto model = load(
+      llama(R"(, "rope_scaling": {"type": "xdrope", "alpha": 1000.0, "xdrope_section": [16, 16, 16, 16]})"));
+  EXPECT_TRUE(model.warnings().empty());
+  EXPECT_EQ(model.ropes()[0].rope.spectrum().axes(), 4);
+  EXPECT_EQ(source_of(model, "axis_sections"), "rope_scaling.xdrope_section");
+}
+
+TEST(Config, LongropeListsFitTheWindow) {
+  const auto phi = [](std::string_view type, std::size_t numbers) {
+    return R"({"model_type": "phi3", "hidden_size": 3072, "num_attention_heads": 24, "num_hidden_layers": 1,
+        "max_position_embeddings": 131072, "original_max_position_embeddings": 4096, "partial_rotary_factor": 0.75,
+        "rope_scaling": {"type": ")" +
+           std::string(type) + R"(", "short_factor": )" + list_of(numbers) + R"(, "long_factor": )" +
+           list_of(numbers) + "}}";
+  };
+  for (const char* type : {"longrope", "su"}) {
+    const auto model = load(phi(type, 48));
+    EXPECT_TRUE(model.warnings().empty());
+    EXPECT_EQ(name(model.ropes()[0].rope.spectrum().scaling()), "longrope");
+    EXPECT_NEAR(model.ropes()[0].rope.spectrum().attention_factor(), 1.1902380714, 5e-11);
+    EXPECT_EQ(model.ropes()[0].original_context, 4096);
+  }
+  EXPECT_FAILS(Model::from_config(phi("longrope", 64)), StatusCode::malformed,
+               "longrope: short_factor: 64 numbers, must be one a pair, rotary_dim 96 / 2 = 48");
+  EXPECT_FAILS(Model::from_config(llama(R"(, "rope_scaling": {"type": "su", "short_factor": 1})")),
+               StatusCode::malformed, "rope_scaling.short_factor: expected a list, got a number");
+  EXPECT_FAILS(Model::from_config(llama(R"(, "rope_scaling": {"type": "su", "short_factor": [1, "x"]})")),
+               StatusCode::malformed,
+               "rope_scaling.short_factor: expected a list of numbers, got text \"x\"");
+  EXPECT_FAILS(Model::from_config(llama(R"(, "rope_scaling": {"type": "su", "short_factor": [1]})")),
+               StatusCode::malformed, "rope_scaling.long_factor: missing");
+}
+
+TEST(Config, ProportionalCoversTheHead) {
+  const auto model = Model::from_config(R"({"model_type": "gemma4_text", "num_hidden_layers": 6,
+      "head_dim": 256, "global_head_dim": 512, "rope_parameters": {
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+        "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25, "rope_theta": 1e6}}})")
+                         .value();
+  EXPECT_TRUE(model.warnings().empty());
+  const Rope& global = model.find_rope("global")->rope;
+  EXPECT_EQ(global.head_dim(), 512);
+  EXPECT_EQ(global.rotary_dim(), 512);
+  EXPECT_NEAR(global.spectrum().inv_freq()[63], 0.0333762469, 5e-11);
+  EXPECT_EQ(global.spectrum().inv_freq()[64], 0);
+  EXPECT_EQ(model.find_rope("local")->rope.rotary_dim(), 256);
+  // The same where the file says nothing.
+  const auto silent = Model::from_config(R"({"model_type": "gemma4_text", "num_hidden_layers": 6})").value();
+  EXPECT_EQ(silent.find_rope("global")->rope, global);
+  EXPECT_EQ(source_of(silent, "partial_rotary_factor", 1), "default of gemma4_text");
+}
+
+TEST(Config, AListOfFactorsIsNamed) {
+  EXPECT_FAILS(Model::from_config(llama(R"(, "rope_scaling": {"type": "linear", "factor": [1, 2]})")),
+               StatusCode::unsupported, "rope_scaling.factor: a list, one table a factor");
+}
+
+TEST(Config, RopeRatioIsAFamilyRule) {
+  const auto model = Model::from_config(
+      R"({"model_type": "chatglm", "kv_channels": 128, "num_layers": 1, "rope_ratio": 50})");
+  ASSERT_SUCCEEDS(model);
+  EXPECT_EQ(base_of(*model), 500000);
+  EXPECT_EQ(source_of(*model, "base"), "family rule: 10000 * rope_ratio");
 }
 
 TEST(Config, NotAnObject) {

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
+#include <map>
 #include <rotary/model.hpp>
 #include <variant>
 #include <vector>
@@ -20,30 +22,35 @@ using testing::source_of;
 
 using Value = std::variant<std::uint32_t, float, std::string, std::vector<std::int32_t>>;
 
-/// Enough of a GGUF writer for keys and one f32 tensor.
+/// Enough of a GGUF writer for keys and f32 tensors.
 class Writer {
  public:
   explicit Writer(std::string architecture) : architecture_(std::move(architecture)) {
     key("general.architecture", architecture_);
   }
   Writer& set(const std::string& name, const Value& value) { return key(architecture_ + "." + name, value); }
-  Writer& divisors(const std::vector<float>& values) { return divisors_ = values, *this; }
+  Writer& divisors(const std::vector<float>& values, const std::string& tensor = "rope_freqs.weight") {
+    return tensors_[tensor] = values, *this;
+  }
 
   Result<Model> load(const ModelOptions& options = {}) const {
     std::string file = "GGUF";
     put(file, std::uint32_t{3});
-    put(file, std::uint64_t{divisors_.empty() ? 0U : 1U});
+    put(file, std::uint64_t{tensors_.size()});
     put(file, std::uint64_t{count_});
     file += keys_;
-    if (!divisors_.empty()) {
-      put(file, std::string("rope_freqs.weight"));
+    std::string data;
+    for (const auto& [name, values] : tensors_) {
+      put(file, name);
       put(file, std::uint32_t{1});
-      put(file, std::uint64_t{divisors_.size()});
+      put(file, std::uint64_t{values.size()});
       put(file, std::uint32_t{0});
-      put(file, std::uint64_t{0});
+      put(file, std::uint64_t{data.size()});
+      for (float value : values) put(data, value);
+      data.resize((data.size() + 31) / 32 * 32);
     }
     file.resize((file.size() + 31) / 32 * 32);
-    for (float value : divisors_) put(file, value);
+    file += data;
     const auto path = std::filesystem::temp_directory_path() / ("rotary_" + unique() + ".gguf");
     std::ofstream(path, std::ios::binary) << file;
     auto model = Model::from_path(path.string(), options);
@@ -86,7 +93,7 @@ class Writer {
 
   std::string architecture_, keys_;
   std::uint64_t count_ = 0;
-  std::vector<float> divisors_;
+  std::map<std::string, std::vector<float>> tensors_;
 };
 
 Writer llama() {
@@ -162,6 +169,59 @@ TEST(GgufModel, DivisorsAreLlama3Scaling) {
                "rope_freqs.weight[5] 0: must be positive");
 }
 
+TEST(GgufModel, LongropeArrivesAsTwoTensors) {
+  std::vector<float> ones(48, 1), rising(48);
+  for (std::size_t i = 0; i < 48; ++i) rising[i] = 1 + static_cast<float>(i) / 4;
+  const auto phi = [&](std::size_t numbers) {
+    return Writer("phi3")
+        .set("attention.key_length", 128U)
+        .set("rope.dimension_count", 96U)
+        .set("block_count", 1U)
+        .set("context_length", 131072U)
+        .set("rope.scaling.original_context_length", 4096U)
+        .set("rope.scaling.attn_factor", 1.19023807F)
+        .divisors(ones, "rope_factors_short.weight")
+        .divisors(std::vector<float>(rising.begin(), rising.begin() + static_cast<long>(numbers)),
+                  "rope_factors_long.weight");
+  };
+  const auto plain = Spectrum::make({.rotary_dim = 96}).value();
+  const auto shorter = phi(48).load({.length = 4096}).value();
+  const auto longer = phi(48).load({.length = 4097}).value();
+  for (std::size_t i = 0; i < 48; ++i) {
+    EXPECT_EQ(shorter.ropes()[0].rope.spectrum().inv_freq()[i], plain.inv_freq()[i]);
+    EXPECT_DOUBLE_EQ(longer.ropes()[0].rope.spectrum().inv_freq()[i] * static_cast<double>(rising[i]),
+                     plain.inv_freq()[i]);
+  }
+  EXPECT_NEAR(longer.ropes()[0].rope.spectrum().attention_factor(), 1.1902380714, 1e-7);
+  EXPECT_EQ(source_of(longer, "attention_factor"), "phi3.rope.scaling.attn_factor");
+  EXPECT_EQ(longer.ropes()[0].original_context, 4096);
+  EXPECT_FAILS(phi(47).load(), StatusCode::malformed,
+               "rope_factors_long.weight: expected 48 numbers of type f32, one a pair");
+}
+
+TEST(GgufModel, Gemma4HasItsOwnLocalWindow) {
+  std::vector<float> divisors(256, 1e30F);
+  std::fill_n(divisors.begin(), 64, 1.0F);
+  const auto model = Writer("gemma4")
+                         .set("attention.key_length", 512U)
+                         .set("attention.key_length_swa", 256U)
+                         .set("rope.dimension_count", 512U)
+                         .set("rope.dimension_count_swa", 256U)
+                         .set("rope.freq_base", 1e6F)
+                         .set("rope.freq_base_swa", 10000.0F)
+                         .set("block_count", 6U)
+                         .divisors(divisors)
+                         .load()
+                         .value();
+  const auto config = Model::from_config(R"({"model_type": "gemma4_text", "num_hidden_layers": 6})").value();
+  for (const char* name : {"local", "global"}) {
+    const Rope& mine = model.find_rope(name)->rope;
+    const Rope& other = config.find_rope(name)->rope;
+    EXPECT_EQ(mine.head_dim(), other.head_dim()) << name;
+    EXPECT_TRUE(std::ranges::equal(mine.spectrum().inv_freq(), other.spectrum().inv_freq())) << name;
+  }
+}
+
 TEST(GgufModel, LinearAndNone) {
   const auto scaling_of = [](const Writer& writer) {
     return writer.load()->ropes()[0].rope.spectrum().scaling();
@@ -175,8 +235,8 @@ TEST(GgufModel, LinearAndNone) {
   EXPECT_EQ(scaling_of(llama().set("rope.scaling.type", "none").set("rope.scaling.factor", 8.0F)), Scaling());
   EXPECT_FAILS(llama().set("rope.scaling.type", "banana").load(), StatusCode::malformed,
                "llama.rope.scaling.type \"banana\": unknown scaling type");
-  EXPECT_FAILS(llama().set("rope.scaling.type", "longrope").load(), StatusCode::unsupported,
-               "\"longrope\": not supported");
+  EXPECT_FAILS(llama().set("rope.scaling.type", "longrope").load(), StatusCode::malformed,
+               "rope_factors_short.weight: missing, and longrope needs it");
 }
 
 TEST(GgufModel, YarnOfDeepSeekGivesTheSameMagnitudeAsItsConfig) {

@@ -80,8 +80,6 @@ TEST(Pairing, NanoChatTurnsTheOtherWay) {
 TEST(Pairing, FamiliesThatCannotBeDescribedSaySo) {
   EXPECT_FAILS(Model::from_config(R"({"model_type": "bloom"})"), StatusCode::unsupported,
                "model_type bloom: not supported: it has no rotary embedding");
-  EXPECT_FAILS(Model::from_config(R"({"model_type": "gemma4_text"})"), StatusCode::unsupported,
-               "proportional");
 }
 
 TEST(Axes, SectionsOfMRope) {
