@@ -24,5 +24,6 @@
 #include <rotary/scaling.hpp>
 #include <rotary/spectrum.hpp>
 #include <rotary/status.hpp>
+#include <rotary/temperature.hpp>
 #include <rotary/tensor.hpp>
 #include <rotary/version.hpp>

@@ -11,6 +11,7 @@
 #include <rotary/scaling/divided.hpp>
 #include <rotary/scaling/longrope.hpp>
 #include <rotary/scaling/ntk.hpp>
+#include <rotary/scaling/schedules.hpp>
 #include <rotary/scaling/yarn.hpp>
 #include <string_view>
 #include <variant>
@@ -20,7 +21,9 @@ namespace rotary {
 /// The registry of scaling types: every alternative here is reachable from config files and the command.
 using Scaling =
     std::variant<scaling::None, scaling::Linear, scaling::Llama3, scaling::Yarn, scaling::DynamicNtk,
-                 scaling::NtkAlpha, scaling::Ntk, scaling::LongRope, scaling::Proportional, scaling::Divided>;
+                 scaling::NtkAlpha, scaling::Ntk, scaling::LongRope, scaling::Proportional, scaling::Divided,
+                 scaling::DeepseekYarn, scaling::Telechat3Yarn, scaling::Windows, scaling::Pixel,
+                 scaling::Constant, scaling::Ltx, scaling::Dinov3>;
 
 /// "default", "linear", "llama3", "yarn", ...: the word that config.json uses.
 inline std::string_view name(const Scaling& scaling) {

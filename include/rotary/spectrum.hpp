@@ -47,6 +47,11 @@ class ROTARY_API Spectrum {
   /// attention_factor not positive and finite.
   static Result<Spectrum> from_inv_freq(std::span<const double> inv_freq, double attention_factor = 1);
 
+  /// One spectrum for several axes, each with a schedule of its own: the pairs of parts[a], after those of the
+  /// parts before, follow axis a (Cosmos: one NtkAlpha an axis; DINOv3: two halves). The parts have one axis
+  /// each and the same attention_factor and softmax_factor. Base and scaling are not known any more.
+  static Result<Spectrum> join(std::span<const Spectrum> parts);
+
   /// The same spectrum with a map of the caller's own: axis[i] in [0, max_axes) drives pair i.
   Result<Spectrum> with_axis(std::span<const std::uint8_t> axis) const;
 

@@ -51,7 +51,9 @@ Result<std::shared_ptr<const AngleSource>> make_ggml_source(const Spectrum& spec
                 .axes = static_cast<std::size_t>(spectrum.axes()),
                 .attention_factor = static_cast<float>(spectrum.attention_factor())};
   const auto* linear = std::get_if<scaling::Linear>(&spectrum.scaling());
-  const bool mixes = std::holds_alternative<scaling::Yarn>(spectrum.scaling());
+  const bool mixes = std::holds_alternative<scaling::Yarn>(spectrum.scaling()) ||
+                     std::holds_alternative<scaling::DeepseekYarn>(spectrum.scaling()) ||
+                     std::holds_alternative<scaling::Telechat3Yarn>(spectrum.scaling());
   for (std::size_t i = 0; i < inv_freq.size(); ++i) {
     const double unscaled =
         std::pow(*spectrum.base(), -static_cast<double>(i) / static_cast<double>(inv_freq.size()));

@@ -29,8 +29,8 @@ struct Alias {
 constexpr Alias aliases[] = {{"none", "default"},
                              {"mrope", "default"},
                              {"su", "longrope"},
-                             {"deepseek_yarn", "yarn"},
-                             {"xdrope", "ntk_alpha"}};
+                             {"xdrope", "ntk_alpha"},
+                             {"deepseek_llama_scaling", "deepseek_yarn"}};
 
 /// Keys that published files give a type and no code reads (ntk_alpha: Hunyuan's).
 struct Inert {
@@ -207,6 +207,7 @@ std::optional<Scaling> scaling_named(std::string_view word) {
   for_each_type([&](const auto& type) {
     if (type.name == canonical(word)) found = type;
   });
+  if (word == "deepseek_llama_scaling") found = scaling::DeepseekYarn{.apply_yarn_scaling = false};
   return found;
 }
 

@@ -21,7 +21,7 @@ struct ScalingReading {
 /// max_position_embeddings may stand there.
 ScalingReading read_scaling(const Keys& dict, const Keys& top, ModelBuilder& builder);
 
-/// A default Scaling of that type, or nothing. "none" and "mrope" are "default", "deepseek_yarn" is "yarn".
+/// A default Scaling of that type, or nothing. "none" and "mrope" are "default", "su" is "longrope".
 std::optional<Scaling> scaling_named(std::string_view word);
 
 }  // namespace rotary::impl

@@ -35,6 +35,13 @@ Result<Frequencies> frequencies(const scaling::Ntk&, const SpectrumOptions&);
 Result<Frequencies> frequencies(const scaling::LongRope&, const SpectrumOptions&);
 Result<Frequencies> frequencies(const scaling::Proportional&, const SpectrumOptions&);
 Result<Frequencies> frequencies(const scaling::Divided&, const SpectrumOptions&);
+Result<Frequencies> frequencies(const scaling::DeepseekYarn&, const SpectrumOptions&);
+Result<Frequencies> frequencies(const scaling::Telechat3Yarn&, const SpectrumOptions&);
+Result<Frequencies> frequencies(const scaling::Windows&, const SpectrumOptions&);
+Result<Frequencies> frequencies(const scaling::Pixel&, const SpectrumOptions&);
+Result<Frequencies> frequencies(const scaling::Constant&, const SpectrumOptions&);
+Result<Frequencies> frequencies(const scaling::Ltx&, const SpectrumOptions&);
+Result<Frequencies> frequencies(const scaling::Dinov3&, const SpectrumOptions&);
 
 /// A base for each of the two evaluations: a rule that changes it rounds on the way.
 struct Base {

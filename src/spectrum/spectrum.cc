@@ -106,6 +106,33 @@ Result<Spectrum> Spectrum::from_inv_freq(std::span<const double> inv_freq, doubl
   return spectrum;
 }
 
+Result<Spectrum> Spectrum::join(std::span<const Spectrum> parts) {
+  if (parts.size() > static_cast<std::size_t>(max_axes)) {
+    return invalid("join: ", parts.size(), " parts, at most ", max_axes);
+  }
+  Spectrum joined;
+  for (std::size_t a = 0; a < parts.size(); ++a) {
+    const Spectrum& part = parts[a];
+    if (part.axes() != 1) return invalid("join: part ", a, " has ", part.axes(), " axes, must have one");
+    if (part.attention_factor_ != parts[0].attention_factor_ ||
+        part.softmax_factor_ != parts[0].softmax_factor_) {
+      return invalid("join: part ", a, " has attention_factor ", part.attention_factor_,
+                     " and softmax_factor ", part.softmax_factor_, ", part 0 has ",
+                     parts[0].attention_factor_, " and ", parts[0].softmax_factor_, ": must be the same");
+    }
+    if (part.pairs() > max_rotary_dim / 2 - joined.pairs()) {
+      return invalid("join: over ", max_rotary_dim / 2, " pairs at part ", a);
+    }
+    joined.inv_freq_.insert(joined.inv_freq_.end(), part.inv_freq_.begin(), part.inv_freq_.end());
+    joined.inv_freq_fp32_.insert(joined.inv_freq_fp32_.end(), part.inv_freq_fp32_.begin(),
+                                 part.inv_freq_fp32_.end());
+    joined.axis_.insert(joined.axis_.end(), part.axis_.size(), static_cast<std::uint8_t>(a));
+    joined.attention_factor_ = part.attention_factor_;
+    joined.softmax_factor_ = part.softmax_factor_;
+  }
+  return joined;
+}
+
 Result<Spectrum> Spectrum::with_axis(std::span<const std::uint8_t> axis) const {
   if (axis.size() != inv_freq_.size()) {
     return invalid("axis: ", axis.size(), " entries, must be one a pair, ", inv_freq_.size());

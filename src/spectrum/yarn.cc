@@ -48,8 +48,8 @@ double softmax_factor(const scaling::Yarn& s) {
   return g * g;
 }
 
-Status check(const scaling::Yarn& s, double base) {
-  if (Status status = check_factor(s.name, s.factor); !status.ok()) return status;
+Status check(const scaling::Yarn& s, std::string_view name, double base) {
+  if (Status status = check_factor(name, s.factor); !status.ok()) return status;
   for (const auto& [key, value] :
        {std::pair{"original_max_position_embeddings", s.original_max_position_embeddings},
         {"beta_fast", s.beta_fast},
@@ -57,29 +57,28 @@ Status check(const scaling::Yarn& s, double base) {
         {"attn_factor", s.attn_factor},
         {"attention_factor", s.attention_factor.value_or(1)},
         {"softmax_factor", s.softmax_factor.value_or(1)}}) {
-    if (Status status = check_positive(s.name, key, value); !status.ok()) return status;
+    if (Status status = check_positive(name, key, value); !status.ok()) return status;
   }
   for (const auto& [key, value] : {std::pair{"mscale", s.mscale}, {"mscale_all_dim", s.mscale_all_dim}}) {
     if (value && !(std::isfinite(*value) && *value >= 0)) {
-      return invalid(s.name, ": ", key, " ", *value, ": must be finite and not negative");
+      return invalid(name, ": ", key, " ", *value, ": must be finite and not negative");
     }
   }
   if (s.beta_fast < s.beta_slow) {
-    return invalid(s.name, ": beta_fast ", s.beta_fast, ": must be at least beta_slow ", s.beta_slow);
+    return invalid(name, ": beta_fast ", s.beta_fast, ": must be at least beta_slow ", s.beta_slow);
   }
-  if (base <= 1) return invalid(s.name, ": base ", base, ": must be over 1");
+  if (base <= 1) return invalid(name, ": base ", base, ": must be over 1");
   return {};
 }
 
-}  // namespace
-
-Result<Frequencies> frequencies(const scaling::Yarn& s, const SpectrumOptions& options) {
+/// `name` is that of the type whose numbers these are.
+Result<Frequencies> ramped(const scaling::Yarn& s, std::string_view name, const SpectrumOptions& options) {
   const std::int64_t rotary_dim = options.rotary_dim;
   const double base = options.base;
-  if (Status status = check(s, base); !status.ok()) return status;
+  if (Status status = check(s, name, base); !status.ok()) return status;
   const Ramp r = ramp(s, rotary_dim, base);
   if (rotary_dim > 0 && r.begin > r.end) {
-    return invalid(s.name, ": original_max_position_embeddings ", s.original_max_position_embeddings,
+    return invalid(name, ": original_max_position_embeddings ", s.original_max_position_embeddings,
                    ": leaves no room between beta_fast ", s.beta_fast, " and beta_slow ", s.beta_slow,
                    " turns (ramp from pair ", r.begin, " to ", r.end, ")");
   }
@@ -93,6 +92,45 @@ Result<Frequencies> frequencies(const scaling::Yarn& s, const SpectrumOptions& o
   result.attention_factor = attention_factor(s);
   result.softmax_factor = softmax_factor(s);
   return result;
+}
+
+}  // namespace
+
+Result<Frequencies> frequencies(const scaling::Yarn& s, const SpectrumOptions& options) {
+  return ramped(s, s.name, options);
+}
+
+Result<Frequencies> frequencies(const scaling::DeepseekYarn& s, const SpectrumOptions& options) {
+  auto result = ramped({.factor = s.factor,
+                        .original_max_position_embeddings = s.original_max_position_embeddings,
+                        .beta_fast = s.beta_fast,
+                        .beta_slow = s.beta_slow,
+                        .attn_factor = s.attn_factor,
+                        .mscale = s.mscale,
+                        .mscale_all_dim = s.mscale_all_dim},
+                       s.name, options);
+  if (!result) return result;
+  // Unlike plain YaRN's, these two numbers count where they are 0.
+  result->attention_factor =
+      s.attn_factor * magnitude(s.factor, s.mscale) / magnitude(s.factor, s.mscale_all_dim);
+  if (!s.apply_yarn_scaling) result->softmax_factor = 1;
+  return result;
+}
+
+Result<Frequencies> frequencies(const scaling::Telechat3Yarn& s, const SpectrumOptions& options) {
+  const auto& context = s.max_position_embeddings;
+  const auto& original = s.original_max_position_embeddings ? s.original_max_position_embeddings : context;
+  if (!original) {
+    return invalid(s.name, ": original_max_position_embeddings: missing, and max_position_embeddings too");
+  }
+  if (Status status = check_positive(s.name, "attn_factor", s.attn_factor); !status.ok()) return status;
+  const double factor = context && s.original_max_position_embeddings ? *context / *original : s.factor;
+  return ramped({.factor = factor,
+                 .original_max_position_embeddings = *original,
+                 .beta_fast = s.beta_fast,
+                 .beta_slow = s.beta_slow,
+                 .attention_factor = s.attn_factor * (factor <= 1 ? 1 : 0.07 * std::log(factor) + 1)},
+                s.name, options);
 }
 
 }  // namespace rotary::impl

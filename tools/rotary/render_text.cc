@@ -138,7 +138,8 @@ std::string scaling_text(const Spectrum& spectrum) {
     }
   };
   std::visit([&](const auto& type) { type.fields(type, visit); }, spectrum.scaling());
-  if (!std::holds_alternative<scaling::None>(spectrum.scaling())) text += item("", pair_words(spectrum));
+  const std::string pairs = pair_words(spectrum);
+  if (!std::holds_alternative<scaling::None>(spectrum.scaling()) && !pairs.empty()) text += item("", pairs);
   return text;
 }
 

@@ -44,6 +44,15 @@ constexpr std::array types{
          "and without a length (--length), the other for longer ones, at all their positions"},
     Word{"proportional",
          "p-RoPE: a part of the pairs turns, by exponents over the whole head; the others stand still"},
+    Word{"deepseek_yarn", "YaRN with DeepSeek's rule for A; the softmax factor is beside it"},
+    Word{"telechat3-yarn", "YaRN by the ratio of the two lengths, with 0.07 in A where others have 0.1"},
+    Word{
+        "windows",
+        "wavelengths / 2 pi run evenly, in their logarithm, from min_window to max_window; there is no base"},
+    Word{"pixel", "bands of pi for coordinates from -1 to 1; there is no base"},
+    Word{"constant", "every pair turns 1 radian a position; there is no base"},
+    Word{"ltx", "rising frequencies from pi/2, for coordinates from -1 to 1"},
+    Word{"dinov3", "2 pi times the plain frequencies, for coordinates from -1 to 1"},
     Word{"divided", "each pair is divided by its own number"},
     Word{"ntk", "vLLM's fixed NTK: slow pairs turn slower by the factor, fast ones are nearly kept"},
 };
@@ -59,6 +68,9 @@ constexpr std::array numbers{
     Word{"short_mscale", "is A up to the original length"},
     Word{"long_mscale", "is A beyond the original length"},
     Word{"partial_rotary_factor", "the part of the pairs that turns"},
+    Word{"min_window", "of the fastest pair: # positions a radian"},
+    Word{"max_window", "towards which the slowest pairs run: # positions a radian"},
+    Word{"max_freq", "the last band is #/2"},
     Word{"mixed_b", "the mixed form: pair i is divided by exp(a * (i + 1)^#)"},
     Word{"low_freq_factor",
          "pairs with fewer turns than # within the original length are divided by the factor"},
@@ -134,6 +146,9 @@ std::string pair_words(const Spectrum& spectrum) {
     divisor.push_back(inv_freq[i] == 0 ? 0 : std::pow(*spectrum.base(), exponent) / inv_freq[i]);
     largest = std::max(largest, divisor.back());
   }
+  // Faster than the base alone: a schedule of its own, which divides nothing.
+  if (std::any_of(divisor.begin(), divisor.end(), [](double d) { return d > 0 && d < 1 && !same(d, 1); }))
+    return {};
   std::vector<std::int64_t> kept, between, divided, still;
   for (std::size_t i = 0; i < divisor.size(); ++i) {
     auto& group = divisor[i] == 0             ? still

@@ -46,4 +46,57 @@ struct Yarn {
   friend bool operator==(const Yarn&, const Yarn&) = default;
 };
 
+/// The frequencies of YaRN, with DeepSeek's defaults for A as vLLM and mlx-lm have them:
+/// A = attn_factor * g(mscale) / g(mscale_all_dim), g as above. softmax_factor = g(mscale_all_dim)^2, or 1
+/// without apply_yarn_scaling, which vLLM calls deepseek_llama_scaling.
+struct DeepseekYarn {
+  static constexpr std::string_view name = "deepseek_yarn";
+  static constexpr std::array<std::string_view, 1> required = {"factor"};
+  double factor = 1;
+  double original_max_position_embeddings = 4096;  ///< L, tokens
+  double beta_fast = 32;                           ///< turns within L
+  double beta_slow = 1;                            ///< turns within L
+  double attn_factor = 1;
+  double mscale = 1;
+  double mscale_all_dim = 0;
+  bool apply_yarn_scaling = true;
+
+  template <class Self, class Visit>
+  static void fields(Self&& self, Visit&& visit) {
+    visit("factor", self.factor);
+    visit("original_max_position_embeddings", self.original_max_position_embeddings);
+    visit("beta_fast", self.beta_fast);
+    visit("beta_slow", self.beta_slow);
+    visit("attn_factor", self.attn_factor);
+    visit("mscale", self.mscale);
+    visit("mscale_all_dim", self.mscale_all_dim);
+    visit("apply_yarn_scaling", self.apply_yarn_scaling);
+  }
+  friend bool operator==(const DeepseekYarn&, const DeepseekYarn&) = default;
+};
+
+/// The frequencies of YaRN by f = max_position_embeddings / L where both are given, else by factor;
+/// A = attn_factor * (0.07 ln f + 1). As vLLM has it; mlx-lm takes the same files for plain YaRN, with 0.1.
+struct Telechat3Yarn {
+  static constexpr std::string_view name = "telechat3-yarn";
+  static constexpr std::array<std::string_view, 1> required = {"factor"};
+  double factor = 1;
+  std::optional<double> original_max_position_embeddings = {};  ///< L, tokens; else max_position_embeddings
+  std::optional<double> max_position_embeddings = {};           ///< tokens
+  double beta_fast = 32;                                        ///< turns within L
+  double beta_slow = 1;                                         ///< turns within L
+  double attn_factor = 1;
+
+  template <class Self, class Visit>
+  static void fields(Self&& self, Visit&& visit) {
+    visit("factor", self.factor);
+    visit("original_max_position_embeddings", self.original_max_position_embeddings);
+    visit("max_position_embeddings", self.max_position_embeddings);
+    visit("beta_fast", self.beta_fast);
+    visit("beta_slow", self.beta_slow);
+    visit("attn_factor", self.attn_factor);
+  }
+  friend bool operator==(const Telechat3Yarn&, const Telechat3Yarn&) = default;
+};
+
 }  // namespace rotary::scaling

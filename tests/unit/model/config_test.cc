@@ -340,6 +340,20 @@ TEST(Config, ProportionalCoversTheHead) {
   EXPECT_EQ(source_of(silent, "partial_rotary_factor", 1), "default of gemma4_text");
 }
 
+TEST(Config, DeepseeksOtherNameLeavesTheSoftmaxAlone) {
+  const auto softmax = [](const std::string& type) {
+    return load(llama(
+                    R"(, "rope_scaling": {"factor": 40, "original_max_position_embeddings": 4096, "mscale": 1,
+        "mscale_all_dim": 1, "type": ")" +
+                    type + "\"}"))
+        .ropes()[0]
+        .rope.spectrum()
+        .softmax_factor();
+  };
+  EXPECT_NEAR(softmax("deepseek_yarn"), 1.8738542071, 5e-11);
+  EXPECT_EQ(softmax("deepseek_llama_scaling"), 1);
+}
+
 TEST(Config, AListOfFactorsIsNamed) {
   EXPECT_FAILS(Model::from_config(llama(R"(, "rope_scaling": {"type": "linear", "factor": [1, 2]})")),
                StatusCode::unsupported, "rope_scaling.factor: a list, one table a factor");

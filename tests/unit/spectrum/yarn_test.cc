@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <rotary/spectrum.hpp>
@@ -96,6 +97,48 @@ TEST(Yarn, SoftmaxFactorStaysBesideTheAttentionFactor) {
   EXPECT_EQ(lite.attention_factor(), 1);
   EXPECT_NEAR(lite.softmax_factor(), 1.58962616512, 5e-12);
   EXPECT_EQ(make(64, 10000, {.factor = 40, .mscale_all_dim = 1, .softmax_factor = 1}).softmax_factor(), 1);
+}
+
+TEST(DeepseekYarn, CountsBothNumbersOfItsMagnitude) {
+  const auto of = [](const Scaling& scaling) {
+    return Spectrum::make({.rotary_dim = 64, .base = 10000, .scaling = scaling}).value();
+  };
+  const auto plain = make(64, 10000, {.factor = 40});
+  const auto alone = of(scaling::DeepseekYarn{.factor = 40, .mscale = .707});
+  EXPECT_NEAR(alone.attention_factor(), 1.2608037774, 5e-11) << "plain YaRN would take 1.3688879454";
+  EXPECT_EQ(alone.softmax_factor(), 1);
+  EXPECT_TRUE(std::ranges::equal(alone.inv_freq(), plain.inv_freq()));
+  const auto v2 = of(scaling::DeepseekYarn{.factor = 40, .mscale = .707, .mscale_all_dim = .707});
+  EXPECT_EQ(v2.attention_factor(), 1);
+  EXPECT_NEAR(v2.softmax_factor(), 1.58962616512, 5e-12);
+  const auto llama =
+      of(scaling::DeepseekYarn{.factor = 40, .mscale_all_dim = 1, .apply_yarn_scaling = false});
+  EXPECT_EQ(llama.attention_factor(), 1);
+  EXPECT_EQ(llama.softmax_factor(), 1);
+  const auto bad = Spectrum::make({.rotary_dim = 64, .scaling = scaling::DeepseekYarn{.factor = 0.5}});
+  EXPECT_EQ(bad.status().message(),
+            "deepseek_yarn: factor 0.5: must be finite and at least 1 (4 means four times the length)");
+}
+
+TEST(Telechat3Yarn, TakesTheRatioOfTheLengthsAndAnotherConstant) {
+  const auto of = [](const scaling::Telechat3Yarn& yarn) {
+    return Spectrum::make({.rotary_dim = 128, .base = 1e6, .scaling = yarn});
+  };
+  // 0.07 ln 4 + 1
+  const auto s =
+      of({.factor = 8, .original_max_position_embeddings = 8192, .max_position_embeddings = 32768}).value();
+  EXPECT_NEAR(s.attention_factor(), 1.0970406052783923, 1e-15);
+  const auto plain = make(128, 1e6, {.factor = 4, .original_max_position_embeddings = 8192});
+  EXPECT_TRUE(std::ranges::equal(s.inv_freq(), plain.inv_freq()));
+  EXPECT_NEAR(of({.factor = 4, .original_max_position_embeddings = 8192})->attention_factor(),
+              1.0970406052783923, 1e-15);
+  EXPECT_EQ(of({.factor = 4}).status().message(),
+            "telechat3-yarn: original_max_position_embeddings: missing, and max_position_embeddings too");
+  EXPECT_EQ(of({.factor = 4, .original_max_position_embeddings = 8192, .attn_factor = 0}).status().message(),
+            "telechat3-yarn: attn_factor 0: must be positive and finite");
+  EXPECT_EQ(
+      of({.original_max_position_embeddings = 8192, .max_position_embeddings = 4096}).status().message(),
+      "telechat3-yarn: factor 0.5: must be finite and at least 1 (4 means four times the length)");
 }
 
 TEST(Yarn, EndsAreKeptAndDivided) {
