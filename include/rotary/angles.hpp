@@ -17,6 +17,7 @@
 #include <rotary/status.hpp>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rotary {
@@ -43,6 +44,18 @@ class AngleSource;
 
 class ROTARY_API Angles {
  public:
+  Angles(const Angles&) = default;
+  Angles& operator=(const Angles&) = default;
+  /// Leaves angles of the same rope without tokens behind.
+  Angles(Angles&& other) noexcept : source_(other.source_), rows_(other.rows_) { take(other); }
+  Angles& operator=(Angles&& other) noexcept {
+    source_ = other.source_;
+    rows_ = other.rows_;
+    take(other);
+    return *this;
+  }
+  ~Angles() = default;
+
   std::int64_t batch() const noexcept { return positions_.batch(); }
   std::int64_t tokens() const noexcept { return positions_.tokens(); }
   std::int64_t pairs() const noexcept;
@@ -63,6 +76,11 @@ class ROTARY_API Angles {
   friend class Rope;
   friend class RotatePlan;
   Angles(std::shared_ptr<const impl::AngleSource> source, Rows rows) noexcept;
+  void take(Angles& other) noexcept {
+    if (this == &other) return;
+    positions_ = std::move(other.positions_);
+    held_ = std::move(other.held_);
+  }
   Status check_row(std::int64_t batch_row, std::int64_t token, std::size_t cos, std::size_t sin) const;
 
   std::shared_ptr<const impl::AngleSource> source_;

@@ -18,6 +18,7 @@
 #include <rotary/export.hpp>
 #include <rotary/status.hpp>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace rotary {
@@ -100,10 +101,11 @@ class ROTARY_API Positions {
   friend ROTARY_API bool operator==(const Positions& a, const Positions& b) noexcept;
 
   Positions(const Positions&) = default;
-  Positions(Positions&&) noexcept = default;
+  /// Leaves no tokens behind.
+  Positions(Positions&& other) noexcept { *this = std::move(other); }
   /// Allocates only beyond the capacity; if that fails nothing has changed.
   Positions& operator=(const Positions& other);
-  Positions& operator=(Positions&&) noexcept = default;
+  Positions& operator=(Positions&& other) noexcept;
   ~Positions() = default;
 
  private:

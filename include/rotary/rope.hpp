@@ -70,6 +70,11 @@ class ROTARY_API Rope {
   /// copied.
   static Result<Rope> from_table(const AngleTable& table, const RopeOptions& options);
 
+  /// Moving is copying: there is no rope without a state.
+  Rope(const Rope&) noexcept = default;
+  Rope& operator=(const Rope&) noexcept = default;
+  ~Rope() = default;
+
   const Spectrum& spectrum() const noexcept;
   Pairing pairing() const noexcept { return pairing_; }
   std::int64_t head_dim() const noexcept;

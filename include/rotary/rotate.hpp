@@ -63,8 +63,14 @@ struct RopeState;
 /// copy, may be run by several threads at once on different data.
 class ROTARY_API RotatePlan {
  public:
+  /// Moving is copying: there is no plan without a rope.
+  RotatePlan(const RotatePlan&) noexcept = default;
+  RotatePlan& operator=(const RotatePlan&) noexcept = default;
+  ~RotatePlan() = default;
+
   /// Rotates. Errors: angles of another spectrum or policy, too few tokens or rows, an output that overlaps
-  /// an input without being the same view, a null pointer. Nothing is written then.
+  /// an input without being the same view, a null pointer or one not aligned to its elements. Nothing is
+  /// written then.
   Status run(const Angles& angles, const Operand& q, const Operand& k = {}) const noexcept;
 
   /// The name of the kernel that run() calls.

@@ -39,12 +39,13 @@ class ROTARY_API Spectrum {
   static constexpr std::int64_t max_axes = 8;
 
   /// The named formula, in double. Errors: odd, negative or too large rotary_dim, base not positive and
-  /// finite, a length under 1, sections that do not sum to the pairs, and whatever the scaling type refuses.
+  /// finite in fp32, a length under 1, sections that do not sum to the pairs, and whatever the scaling type
+  /// refuses.
   static Result<Spectrum> make(const SpectrumOptions& options);
 
   /// Inverse frequencies of the caller's own, radians per position step, one a pair; finite in fp32, may be 0
   /// or negative. Errors: a number that is not, a list that grows from 1 (the reciprocals), too many pairs,
-  /// attention_factor not positive and finite.
+  /// attention_factor not positive and finite in fp32.
   static Result<Spectrum> from_inv_freq(std::span<const double> inv_freq, double attention_factor = 1);
 
   /// One spectrum for several axes, each with a schedule of its own: the pairs of parts[a], after those of the

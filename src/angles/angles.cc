@@ -31,7 +31,7 @@ void split_row(const Real* row, std::span<Real> cos, std::span<Real> sin) noexce
 
 }  // namespace
 
-std::string_view name(AnglePolicy policy) noexcept { return policy_names[static_cast<std::size_t>(policy)]; }
+std::string_view name(AnglePolicy policy) noexcept { return impl::name_at(policy_names, policy); }
 
 std::optional<AnglePolicy> angle_policy_from_name(std::string_view word) noexcept {
   return impl::find_name<AnglePolicy>(policy_names, word);

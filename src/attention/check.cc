@@ -30,6 +30,10 @@ Status check_view(std::string_view name, const ConstHeads& x, const HeadsShape& 
                    expected.batch, ", ", expected.tokens, ", ", expected.heads, ", ", expected.head_dim, "]");
   }
   if (!empty(shape) && x.data == nullptr) return invalid(name, ": null pointer");
+  if (!empty(shape) && !aligned(x)) {
+    return invalid(name, ": pointer is not a multiple of the ", size_of(shape.dtype), " bytes of ",
+                   rotary::name(shape.dtype));
+  }
   return check_strides(name, shape);
 }
 
@@ -70,7 +74,7 @@ Status check_attention(const Rope& rope, const ConstHeads& q, const ConstHeads& 
   if (overlaps_itself(out.shape)) return invalid("out: these strides make elements overlap");
   for (const auto& [name, in] : {std::pair("q", &q), std::pair("k", &k), std::pair("v", &v)}) {
     if (Status status = check_strides(name, in->shape); !status.ok()) return status;
-    if (overlap(*in, out)) return invalid("out overlaps ", name);
+    if (!empty(in->shape) && !empty(out.shape) && overlap(*in, out)) return invalid("out overlaps ", name);
   }
   return {};
 }

@@ -13,7 +13,7 @@ constexpr std::size_t sizes[] = {8, 4, 2, 2, 1, 1, 8, 4, 2, 1, 8, 4, 2, 1, 1};
 
 }  // namespace
 
-std::string_view name(DType type) noexcept { return names[static_cast<std::size_t>(type)]; }
+std::string_view name(DType type) noexcept { return impl::name_at(names, type); }
 
 std::optional<DType> dtype_from_name(std::string_view word) noexcept {
   return impl::find_name<DType>(names, word);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <concepts>
+#include <new>
 #include <rotary/status.hpp>
 #include <string>
 #include <string_view>
@@ -43,12 +44,18 @@ std::string message(const Pieces&... pieces) {
   return text;
 }
 
+/// What cannot be said for want of memory fails all the same, so that functions which allocate nothing unless
+/// they fail do not throw either.
 template <class... Pieces>
-Status failure(StatusCode code, const Pieces&... pieces) {
-  return Status(code, message(pieces...));
+Status failure(StatusCode code, const Pieces&... pieces) noexcept {
+  try {
+    return Status(code, message(pieces...));
+  } catch (const std::bad_alloc&) {
+    return Status(code, "no memory");  // short enough to need none
+  }
 }
 template <class... Pieces>
-Status invalid(const Pieces&... pieces) {
+Status invalid(const Pieces&... pieces) noexcept {
   return failure(StatusCode::invalid_argument, pieces...);
 }
 

@@ -103,8 +103,10 @@ Result<MappedFile> map_file(const std::string& path) {
 }
 
 Status write_file_atomically(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
-  std::error_code not_there;
+  std::error_code not_there, ignored;
   const auto followed = std::filesystem::canonical(path, not_there);
+  if (not_there && std::filesystem::is_symlink(std::filesystem::symlink_status(path, ignored)))
+    return failure(StatusCode::unreadable, path, ": is a link to what is not there");
   const std::filesystem::path target = not_there ? std::filesystem::path(path) : followed;
   const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
 

@@ -15,7 +15,7 @@ std::int64_t wrapping_mul(std::int64_t a, std::int64_t b) noexcept {
 
 }  // namespace
 
-std::string_view name(Layout layout) noexcept { return layout_names[static_cast<std::size_t>(layout)]; }
+std::string_view name(Layout layout) noexcept { return impl::name_at(layout_names, layout); }
 
 std::optional<Layout> layout_from_name(std::string_view word) noexcept {
   return impl::find_name<Layout>(layout_names, word);

@@ -38,6 +38,7 @@ Status check_tensor(const formats::FileTensor& tensor, std::string_view what) {
   if (tensor.shape.size() > max_axes) {
     return invalid(what, ": ", tensor.shape.size(), " axes, at most ", max_axes, " are possible");
   }
+  if (tensor.dtype > DType::boolean) return invalid(what, ": unknown dtype");
   const auto size = byte_size(tensor.dtype, tensor.shape);
   if (!size) return invalid(what, ": shape ", shape_text(tensor.shape), " is negative or too large");
   if (*size != tensor.bytes.size()) {

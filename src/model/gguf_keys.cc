@@ -16,6 +16,12 @@ namespace {
 constexpr double most_layers = 10000;
 constexpr double most_lanes = 1 << 16;
 
+std::string_view kind(const formats::GgufValue& value) noexcept {
+  constexpr std::string_view kinds[] = {"a number",      "a number", "a number",
+                                        "a truth value", "text",     "a list"};
+  return kinds[value.index()];
+}
+
 class GgufReader {
  public:
   GgufReader(const formats::Gguf& file, std::string architecture, const Family& family, ModelBuilder& builder)
@@ -39,9 +45,17 @@ class GgufReader {
   std::string key(std::string_view name) const { return message(architecture_, ".", name); }
   std::string family_default() const { return message("default of ", architecture_); }
 
+  /// A value of the wrong type is no missing one: the default would be silently another rope.
+  void wrong(const std::string& path, std::string_view expected) const {
+    builder_.malformed(path, ": expected ", expected, ", got ", kind(*file_.find(path)));
+  }
   std::optional<Sourced<double>> number(std::string_view name) const {
     const std::string path = key(name);
-    if (const auto value = file_.number(path)) return Sourced<double>{*value, path};
+    const auto* value = file_.find(path);
+    if (value == nullptr) return std::nullopt;
+    const auto number = file_.number(path);
+    if (number && !std::holds_alternative<bool>(*value)) return Sourced<double>{*number, path};
+    wrong(path, "a number");
     return std::nullopt;
   }
   static Sourced<double> first(std::initializer_list<std::optional<Sourced<double>>> stated,
@@ -55,10 +69,15 @@ class GgufReader {
     if (std::isfinite(value.value) && value.value >= least && value.value <= most) return;
     builder_.malformed(value.from, " ", value.value, ": must be finite and from ", least, " to ", most);
   }
+  void check_whole(const Sourced<double>& value, double least, double most) {
+    check(value, least, most);
+    if (std::trunc(value.value) != value.value)
+      builder_.malformed(value.from, " ", value.value, ": must be a whole number");
+  }
   std::optional<Sourced<std::int64_t>> integer(std::string_view name, double most) {
     const auto value = number(name);
     if (!value) return std::nullopt;
-    check(*value, 0, std::min(most, 9e15));
+    check_whole(*value, 0, std::min(most, 9e15));
     if (builder_.failed()) return std::nullopt;
     return Sourced<std::int64_t>{static_cast<std::int64_t>(value->value), value->from};
   }
@@ -98,6 +117,7 @@ class GgufReader {
   void read_scaling(RopeDescription& rope) {
     const std::string path = key("rope.scaling.type");
     const auto type = file_.text(path);
+    if (!type && file_.find(path) != nullptr) return wrong(path, "text");
     auto factor =
         first({number("rope.scaling.factor"), number("rope.scale_linear")}, {1, "default: no factor stated"});
     if (factor.value == 0) factor.value = 1;
@@ -225,10 +245,11 @@ class GgufReader {
   void read_axes(RopeDescription& rope) {
     const std::string path = key("rope.dimension_sections");
     const auto sections = file_.numbers(path);
+    if (!sections && file_.find(path) != nullptr) return wrong(path, "a list of numbers");
     if (!sections) return;
     rope.axis_sections.from = path;
     for (double pairs : *sections) {
-      check({pairs, path}, 0, most_lanes);
+      check_whole({pairs, path}, 0, most_lanes);
       if (builder_.failed()) return;
       rope.axis_sections.value.push_back(static_cast<std::int64_t>(pairs));
     }
@@ -260,7 +281,12 @@ class GgufReader {
   /// For each layer whether it is one of full attention, or without rope: the family's pattern.
   std::vector<bool> exceptions(std::size_t layers) {
     const std::string path = key("attention.sliding_window_pattern");
-    if (const auto list = file_.numbers(path); list && list->size() == layers) {
+    if (const auto list = file_.numbers(path)) {
+      if (layers != 0 && list->size() != layers) {
+        builder_.malformed(path, ": ", list->size(), " entries, must be one a layer, ", layers);
+        return std::vector<bool>(layers, false);
+      }
+      if (layers == 0) return {};
       builder_.add_value({0, "layer_pattern", std::vector<double>(list->begin(), list->end()), path});
       std::vector<bool> result;
       for (double sliding : *list) result.push_back(sliding == 0);
@@ -268,7 +294,7 @@ class GgufReader {
     }
     const auto stated = number("attention.sliding_window_pattern");
     const Sourced<double> pattern = first({stated}, {static_cast<double>(family_.pattern), family_default()});
-    check(pattern, 1, most_layers);
+    check_whole(pattern, 1, most_layers);
     std::vector<bool> result(layers, false);
     if (builder_.failed()) return result;
     const auto step = static_cast<std::size_t>(pattern.value);

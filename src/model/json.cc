@@ -105,6 +105,10 @@ const Json* find(const Json::Object& object, std::string_view key) noexcept {
 }
 
 Result<Json> parse_json(std::string_view text) {
+  // The library would take a NUL for the end and skip what follows.
+  if (const auto nul = text.find('\0'); nul != text.npos) {
+    return failure(StatusCode::malformed, "not JSON at byte ", nul + 1, ": a NUL");
+  }
   Builder builder;
   if (!nlohmann::json::sax_parse(text, &builder)) return failure(StatusCode::malformed, builder.problem());
   return std::move(builder.root);

@@ -19,6 +19,17 @@ Positions& Positions::operator=(const Positions& other) {
   return *this;
 }
 
+Positions& Positions::operator=(Positions&& other) noexcept {
+  if (this == &other) return *this;
+  axes_ = other.axes_;
+  batch_ = other.batch_;
+  tokens_ = std::exchange(other.tokens_, 0);
+  only_ = other.only_;
+  segments_ = std::move(other.segments_);
+  ids_ = std::move(other.ids_);
+  return *this;
+}
+
 Positions::Run Positions::run_from(std::int64_t index) const noexcept {
   if (!ids_.empty()) return {ids_[static_cast<std::size_t>(index)], {}, 1};
   const Segment* segment = &only_;

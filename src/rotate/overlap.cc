@@ -85,10 +85,9 @@ bool apart(const ConstHeads& a, const ConstHeads& b) noexcept {
     reach(s.tokens, s.token_stride);
     reach(s.heads, s.head_stride);
     reach(s.head_dim, s.lane_stride);
-    const auto size = static_cast<std::int64_t>(size_of(s.dtype));
-    const auto first = reinterpret_cast<std::uintptr_t>(view.data);
-    begin[i] = first + static_cast<std::uint64_t>(low * size);
-    end[i] = first + static_cast<std::uint64_t>(high * size);
+    const std::uint64_t size = size_of(s.dtype), first = reinterpret_cast<std::uintptr_t>(view.data);
+    begin[i] = first + static_cast<std::uint64_t>(low) * size;
+    end[i] = first + static_cast<std::uint64_t>(high) * size;
   }
   return end[0] <= begin[1] || end[1] <= begin[0];
 }
@@ -124,6 +123,10 @@ bool overlaps_itself(const HeadsShape& shape) noexcept {
     inner += (view.extent[axis] - 1) * view.stride[axis];
   }
   return false;
+}
+
+bool aligned(const ConstHeads& x) noexcept {
+  return reinterpret_cast<std::uintptr_t>(x.data) % size_of(x.shape.dtype) == 0;
 }
 
 bool overlap(const ConstHeads& a, const ConstHeads& b) noexcept {

@@ -11,6 +11,8 @@ namespace rotary::impl {
 bool addressable(const HeadsShape& shape) noexcept;
 /// Two elements of one view share memory. The shape is addressable.
 bool overlaps_itself(const HeadsShape& shape) noexcept;
+/// The data may be read as elements: its address is a multiple of their size.
+bool aligned(const ConstHeads& x) noexcept;
 /// An element of a shares memory with an element of b. Both shapes are addressable.
 bool overlap(const ConstHeads& a, const ConstHeads& b) noexcept;
 

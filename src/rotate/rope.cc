@@ -13,13 +13,11 @@ constexpr std::string_view direction_names[] = {"forward", "gradient", "inverse_
 
 }  // namespace
 
-std::string_view name(Pairing pairing) noexcept { return pairing_names[static_cast<std::size_t>(pairing)]; }
+std::string_view name(Pairing pairing) noexcept { return impl::name_at(pairing_names, pairing); }
 std::optional<Pairing> pairing_from_name(std::string_view word) noexcept {
   return impl::find_name<Pairing>(pairing_names, word);
 }
-std::string_view name(Direction direction) noexcept {
-  return direction_names[static_cast<std::size_t>(direction)];
-}
+std::string_view name(Direction direction) noexcept { return impl::name_at(direction_names, direction); }
 std::optional<Direction> direction_from_name(std::string_view word) noexcept {
   return impl::find_name<Direction>(direction_names, word);
 }
@@ -29,6 +27,10 @@ Rope::Rope(std::shared_ptr<const impl::RopeState> state, Pairing pairing, Direct
 
 Result<Rope> Rope::assemble(std::shared_ptr<const impl::AngleSource> source, const RopeOptions& options) {
   const std::int64_t rotary_dim = 2 * source->pairs();
+  if (options.pairing > Pairing::interleaved_to_half || options.direction > Direction::inverse) {
+    return impl::invalid("pairing ", name(options.pairing), ", direction ", name(options.direction),
+                         ": must be those of the library");
+  }
   if (options.rotary_offset < 0) {
     return impl::invalid("rotary_offset ", options.rotary_offset, ": must not be negative");
   }

@@ -83,10 +83,9 @@ void Work::copy_outside(const Operand& x, std::int64_t row, std::int64_t token,
           std::memcpy(out, in, static_cast<std::size_t>((end - begin) * size));
           continue;
         }
-        for (std::int64_t lane = begin; lane < end; ++lane) {
-          std::memcpy(out, in, static_cast<std::size_t>(size));
-          in += from.lane_stride * size;
-          out += to.lane_stride * size;
+        for (std::int64_t lane = 0; lane < end - begin; ++lane) {
+          std::memcpy(out + lane * to.lane_stride * size, in + lane * from.lane_stride * size,
+                      static_cast<std::size_t>(size));
         }
       }
     }
@@ -104,9 +103,10 @@ void Work::run(std::int64_t first_task, std::int64_t last_task) const noexcept {
     block.tokens = std::min(tokens_per_task, tokens - token);
     for (int i = 0; i < block.operands; ++i) {
       const Operand& x = *operand[i];
+      if (!same_view(x)) copy_outside(x, row, token, block.tokens);
+      if (pairs == 0) continue;
       block.operand[i].in = at(x.in.data, x.in.shape, row, token, rotary_offset);
       block.operand[i].out = at(x.out.data, x.out.shape, row, token, rotary_offset);
-      if (!same_view(x)) copy_outside(x, row, token, block.tokens);
     }
     if (pairs == 0) continue;
     if (args.dtype == DType::f64) {
@@ -134,6 +134,10 @@ void Work::run(std::int64_t first_task, std::int64_t last_task) const noexcept {
 
 Status check_pointers(std::string_view operand, const Operand& x) {
   if (x.in.data == nullptr || x.out.data == nullptr) return impl::invalid(operand, ": null pointer");
+  if (!impl::aligned(x.in) || !impl::aligned(x.out)) {
+    return impl::invalid(operand, ": pointer is not a multiple of the ", size_of(x.in.shape.dtype),
+                         " bytes of ", name(x.in.shape.dtype));
+  }
   if (!same_view(x) && impl::overlap(x.in, x.out)) {
     return impl::invalid(operand, ": output overlaps the input without being the same view");
   }
@@ -145,19 +149,19 @@ Status check_shapes(std::string_view operand, const Operand& x, const OperandSha
   return impl::invalid(operand, ": shape or strides differ from the planned ones");
 }
 
-/// A single head's stride may be any number, yet a kernel steps over every head.
+/// The stride of an axis of one element means nothing and may be any number, too large to step by even once.
 impl::RotateArgs::Operand strides(const Operand& x) noexcept {
   const HeadsShape &in = x.in.shape, &out = x.out.shape;
-  const std::int64_t heads = in.heads, steps = heads == 1 ? 0 : 1;
-  return {nullptr,
-          nullptr,
-          heads,
-          in.token_stride,
-          steps * in.head_stride,
-          in.lane_stride,
-          out.token_stride,
-          steps * out.head_stride,
-          out.lane_stride};
+  const bool steps_tokens = in.tokens > 1, steps_heads = in.heads > 1;
+  return {.in = nullptr,
+          .out = nullptr,
+          .heads = in.heads,
+          .in_token_stride = steps_tokens ? in.token_stride : 0,
+          .in_head_stride = steps_heads ? in.head_stride : 0,
+          .in_lane_stride = in.lane_stride,
+          .out_token_stride = steps_tokens ? out.token_stride : 0,
+          .out_head_stride = steps_heads ? out.head_stride : 0,
+          .out_lane_stride = out.lane_stride};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <rotary/spectrum.hpp>
 #include <rotary/status.hpp>
 #include <string_view>
@@ -74,6 +75,12 @@ Frequencies evaluate(std::int64_t rotary_dim, Base base, const Rule& rule) {
 }
 
 inline bool is_positive(double value) { return std::isfinite(value) && value > 0; }
+
+/// Positive, and neither zero, subnormal nor infinite once rounded to fp32.
+inline bool is_normal_in_fp32(double value) {
+  using Limits = std::numeric_limits<float>;
+  return value >= Limits::min() && value <= Limits::max();
+}
 
 inline Status check_positive(std::string_view type, std::string_view key, double value) {
   if (is_positive(value)) return {};

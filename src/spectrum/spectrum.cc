@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <rotary/spectrum.hpp>
 
@@ -21,6 +22,17 @@ Status check_finite(const impl::Frequencies& f) {
   for (std::size_t i = 0; i < f.inv_freq.size(); ++i) {
     if (!std::isfinite(f.inv_freq[i]) || !std::isfinite(f.inv_freq_fp32[i])) {
       return invalid("inv_freq of pair ", i, ": ", f.inv_freq[i], ": must be finite in fp32");
+    }
+  }
+  return {};
+}
+
+/// Rows and their inverse are fp32, and a formula may leave what its options are within.
+Status check_factors(const impl::Frequencies& f) {
+  for (const auto& [what, value] :
+       {std::pair{"attention_factor", f.attention_factor}, {"softmax_factor", f.softmax_factor}}) {
+    if (!impl::is_normal_in_fp32(value)) {
+      return invalid(what, " ", value, ": must be positive and finite in fp32");
     }
   }
   return {};
@@ -64,12 +76,16 @@ Result<Spectrum> Spectrum::make(const SpectrumOptions& options) {
   if (options.length && *options.length < 1) {
     return invalid("length ", *options.length, ": must be at least 1 token");
   }
+  if (options.base > std::numeric_limits<float>::max()) {
+    return invalid("base ", options.base, ": must be finite in fp32");
+  }
   auto axis = axes_of_sections(options.axis_sections, options.rotary_dim / 2);
   if (!axis) return axis.status();
   auto frequencies =
       std::visit([&](const auto& scaling) { return impl::frequencies(scaling, options); }, options.scaling);
   if (!frequencies) return frequencies.status();
   if (Status status = check_finite(*frequencies); !status.ok()) return status;
+  if (Status status = check_factors(*frequencies); !status.ok()) return status;
 
   Spectrum spectrum;
   spectrum.inv_freq_ = std::move(frequencies->inv_freq);
@@ -96,7 +112,9 @@ Result<Spectrum> Spectrum::from_inv_freq(std::span<const double> inv_freq, doubl
   impl::Frequencies frequencies;
   frequencies.inv_freq.assign(inv_freq.begin(), inv_freq.end());
   frequencies.inv_freq_fp32.assign(inv_freq.begin(), inv_freq.end());
+  frequencies.attention_factor = attention_factor;
   if (Status status = check_finite(frequencies); !status.ok()) return status;
+  if (Status status = check_factors(frequencies); !status.ok()) return status;
 
   Spectrum spectrum;
   spectrum.inv_freq_ = std::move(frequencies.inv_freq);

@@ -6,17 +6,20 @@
 
 namespace {
 thread_local std::size_t count = 0;
+thread_local bool refused = false;
 // Where malloc itself would fail, sanitizers stop the program.
 constexpr std::size_t largest = std::size_t{1} << 40;
 }  // namespace
 
 namespace rotary::testing {
 std::size_t allocations() noexcept { return count; }
+NoMemory::NoMemory() noexcept { refused = true; }
+NoMemory::~NoMemory() { refused = false; }
 }  // namespace rotary::testing
 
 void* operator new(std::size_t size) {
   ++count;
-  void* memory = size <= largest ? std::malloc(size != 0 ? size : 1) : nullptr;
+  void* memory = size <= largest && !refused ? std::malloc(size != 0 ? size : 1) : nullptr;
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }

@@ -9,4 +9,13 @@ namespace rotary::testing {
 /// How often this thread has allocated so far.
 std::size_t allocations() noexcept;
 
+/// While one lives, this thread has no memory to allocate.
+class NoMemory {
+ public:
+  NoMemory() noexcept;
+  ~NoMemory();
+  NoMemory(const NoMemory&) = delete;
+  NoMemory& operator=(const NoMemory&) = delete;
+};
+
 }  // namespace rotary::testing

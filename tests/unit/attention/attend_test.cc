@@ -120,6 +120,7 @@ TEST(Attend, AQueryThatSeesNoKeyGivesZeros) {
   ASSERT_SUCCEEDS(attend(rope_of(2), q.heads(), k.heads(), v.heads(), out.heads(), {.causal = true}));
   EXPECT_EQ(out.memory, (std::vector<double>{0, 0, 0, 0, v.memory[0], v.memory[1]}));
   k.shape.tokens = v.shape.tokens = 0;
+  k.shape.token_stride = std::numeric_limits<std::int64_t>::min();  // of no element, so it means nothing
   ASSERT_SUCCEEDS(attend(rope_of(2), q.heads(), k.heads(), v.heads(), out.heads()));
   EXPECT_EQ(out.memory, std::vector<double>(6, 0.0));
 }

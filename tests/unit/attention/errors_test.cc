@@ -32,6 +32,11 @@ TEST_F(AttendRefuses, OtherElementTypes) {
   EXPECT_FAILS(run(), StatusCode::invalid_argument, "v: f64 [1, 3, 2, 6], expected f32 [1, 3, 2, 6]");
 }
 
+TEST_F(AttendRefuses, PointersThatAreNotAligned) {
+  v.data = reinterpret_cast<char*>(memory.data()) + 257;
+  EXPECT_FAILS(run(), StatusCode::invalid_argument, "v: pointer is not a multiple of the 4 bytes of f32");
+}
+
 TEST_F(AttendRefuses, HeadsThatDoNotFormGroups) {
   q.shape.heads = out.shape.heads = 3;
   EXPECT_FAILS(run(), StatusCode::invalid_argument, "q has 3 heads and k 2: must divide evenly");

@@ -66,6 +66,13 @@ TEST(AtomicFile, FollowsALink) {
   EXPECT_EQ(read_file(folder / "there/file"), "new");
 }
 
+TEST(AtomicFile, KeepsALinkToNothing) {
+  const TemporaryFolder folder;
+  fs::create_symlink("none/file", folder / "link");
+  EXPECT_FAILS(write(folder / "link", "new"), StatusCode::unreadable, "link: is a link to what is not there");
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+}
+
 TEST(AtomicFile, TakesTheLongestName) {
   const TemporaryFolder folder;
   const std::string name(255, 'n');

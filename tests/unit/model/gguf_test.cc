@@ -345,6 +345,27 @@ TEST(GgufModel, BadNumbers) {
                StatusCode::malformed, "sliding_window_pattern 0: must be finite and from 1");
 }
 
+TEST(GgufModel, AKeyOfTheWrongTypeIsNoMissingKey) {
+  const std::vector<std::int32_t> list = {8, 8};
+  EXPECT_FAILS(Writer("llama").set("attention.key_length", 8U).set("rope.freq_base", "500000").load(),
+               StatusCode::malformed, "llama.rope.freq_base: expected a number, got text");
+  EXPECT_FAILS(llama().set("rope.dimension_count", list).load(), StatusCode::malformed,
+               "llama.rope.dimension_count: expected a number, got a list");
+  EXPECT_FAILS(llama().set("rope.scaling.type", 2U).load(), StatusCode::malformed,
+               "llama.rope.scaling.type: expected text, got a number");
+  EXPECT_FAILS(llama().set("rope.dimension_sections", 8U).load(), StatusCode::malformed,
+               "llama.rope.dimension_sections: expected a list of numbers, got a number");
+  EXPECT_FAILS(llama().set("rope.dimension_count", 16.5F).load(), StatusCode::malformed,
+               "llama.rope.dimension_count 16.5: must be a whole number");
+  EXPECT_FAILS(Writer("gemma3")
+                   .set("attention.key_length", 8U)
+                   .set("block_count", 3U)
+                   .set("attention.sliding_window_pattern", list)
+                   .load(),
+               StatusCode::malformed,
+               "gemma3.attention.sliding_window_pattern: 2 entries, must be one a layer, 3");
+}
+
 TEST(GgufModel, UnknownAndUnsupportedArchitectures) {
   const auto model = Writer("brandnew").set("attention.key_length", 64U).load().value();
   ASSERT_EQ(model.warnings().size(), 2U);

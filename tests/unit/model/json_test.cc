@@ -31,6 +31,12 @@ TEST(Json, RefusesWhatIsNotJson) {
   }
 }
 
+TEST(Json, ANulIsNotTheEnd) {
+  using namespace std::string_literals;
+  EXPECT_FAILS(parse_json("{\"a\": 1}\0{\"b\""s), StatusCode::malformed, "not JSON at byte 9: a NUL");
+  EXPECT_SUCCEEDS(parse_json("{\"a\": \"\\u0000\"}"));
+}
+
 TEST(Json, NamesAKeyThatAppearsTwice) {
   EXPECT_FAILS(parse_json(R"({"x": {"rope_theta": 1, "a": 2, "rope_theta": 1}})"), StatusCode::malformed,
                "the key \"rope_theta\" appears twice in one object");

@@ -158,6 +158,20 @@ TEST(Positions, AxesOfABatch) {
   EXPECT_EQ(numbers(p, 1, 0), (std::vector<double>{100, 101}));
 }
 
+TEST(Positions, MovedFromHasNoTokens) {
+  const std::vector<std::int64_t> ids = {7, 8, 9};
+  Positions from = Positions::ids(ids).value();
+  Positions to = std::move(from);
+  EXPECT_EQ(from.tokens(), 0);  // NOLINT: the point of the test
+  EXPECT_EQ(to.at(0, 0, 2).whole, 9);
+  Positions& self = to;
+  to = std::move(self);
+  EXPECT_EQ(to.at(0, 0, 2).whole, 9);
+  from = std::move(to);
+  EXPECT_EQ(from.at(0, 0, 2).whole, 9);
+  EXPECT_EQ(to.tokens(), 0);
+}
+
 TEST(Positions, CopyAssignment) {
   const Ids ids{5, 4, 3};
   const Positions by_ids = Positions::ids(std::span(ids)).value(), range = Positions::range(2, 4);

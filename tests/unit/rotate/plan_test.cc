@@ -48,6 +48,16 @@ TEST(RopeMake, GgmlNeedsABaseAndTableItsTable) {
   EXPECT_FALSE(Rope::make({.spectrum = spectrum, .policy = AnglePolicy::table}).ok());
 }
 
+TEST(RopeMake, RefusesNumbersCastToEnumerations) {
+  const auto spectrum = Spectrum::make({.rotary_dim = 8}).value();
+  EXPECT_FAILS(Rope::make({.spectrum = spectrum, .pairing = static_cast<Pairing>(9)}), invalid,
+               "pairing unknown");
+  EXPECT_FAILS(Rope::make({.spectrum = spectrum, .direction = static_cast<Direction>(9)}), invalid,
+               "direction unknown");
+  HeadsShape shape = HeadsShape::contiguous(Layout::thd, static_cast<DType>(200), 1, 2, 1, 8);
+  EXPECT_FAILS(rope_of(8).plan(shape), invalid, "q: dtype unknown, expected f64");
+}
+
 TEST(Plan, NamesTheOperandAndBothNumbers) {
   const Rope rope = rope_of(128);
   const auto q = HeadsShape::contiguous(Layout::bthd, DType::f32, 2, 7, 32, 128);
@@ -154,6 +164,10 @@ TEST(Run, RefusesOverlapsAndNullPointersBeforeWriting) {
   EXPECT_FAILS(rope.rotate(angles, thd(x.data(), 2, 1, 8), thd(x.data() + 15, 2, 1, 8)), invalid,
                "q and k overlap");
   EXPECT_FAILS(rope.rotate(angles, thd<float>(nullptr, 2, 1, 8)), invalid, "q: null pointer");
+  Heads askew = thd(x.data(), 2, 1, 8);
+  askew.data = reinterpret_cast<char*>(x.data()) + 2;
+  EXPECT_FAILS(rope.rotate(angles, thd(x.data() + 50, 2, 1, 8), askew), invalid,
+               "k: pointer is not a multiple of the 4 bytes of f32");
   EXPECT_EQ(x, untouched);
 }
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <rotary/rope.hpp>
 #include <vector>
@@ -135,6 +136,49 @@ TEST(Rotate, ZeroOfAnythingIsANoOp) {
   EXPECT_SUCCEEDS(rope.rotate(none, thd(x, 0, 1, 4)));
 }
 
+TEST(Rotate, WhatWasMovedFromStillHolds) {
+  Rope rope = rope_of({});
+  auto angles = rope.angles(Positions::range(5, 6)).value();
+  float x[4] = {1, 2, 3, 4};
+  RotatePlan plan = rope.plan(thd(x, 1, 1, 4).shape).value();
+  const Rope other_rope = std::move(rope);
+  const RotatePlan other_plan = std::move(plan);
+  const Angles other = std::move(angles);
+  EXPECT_TRUE(rope == other_rope);  // NOLINT: the point of the test
+  EXPECT_SUCCEEDS(plan.run(other, thd(x, 1, 1, 4)));
+  EXPECT_EQ(angles.tokens(), 0);
+  EXPECT_FAILS(rope.rotate(angles, thd(x, 1, 1, 4)), StatusCode::invalid_argument,
+               "angles have 0 tokens, q has 1");
+  EXPECT_SUCCEEDS(angles.refill(Positions::range(5, 6)));
+  EXPECT_SUCCEEDS(rope.inverse().rotate(angles, thd(x, 1, 1, 4)));
+  for (int i = 0; i < 4; ++i) EXPECT_NEAR(x[i], i + 1, 1e-6);
+}
+
+TEST(Rotate, TheStrideOfASingleElementMeansNothing) {
+  for (const std::int64_t wild :
+       {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
+    for (const char* kernel : {"", "scalar", "reference"}) {
+      const Rope rope = rope_of({.pairing = Pairing::interleaved_to_half, .head_dim = 6, .rotary_offset = 1});
+      const auto angles = rope.angles(Positions::range(700, 701)).value();
+      float x[6] = {1, 2, 3, 4, 5, 6}, tame[6] = {}, out[6] = {};
+      ASSERT_SUCCEEDS(rope.rotate(angles, {thd(x, 1, 1, 6), thd(tame, 1, 1, 6)}, {.kernel = kernel}));
+      const auto untied = [&](Heads heads) {
+        return heads.with_batch_stride(wild).with_token_stride(wild).with_head_stride(wild);
+      };
+      ASSERT_SUCCEEDS(
+          rope.rotate(angles, {untied(thd(x, 1, 1, 6)), untied(thd(out, 1, 1, 6))}, {.kernel = kernel}));
+      EXPECT_EQ(std::to_array(out), std::to_array(tame));
+    }
+    const Rope still = rope_of({.head_dim = 1, .rotary_offset = 1}, 0);
+    const auto angles = still.angles(Positions::range(700, 701)).value();
+    float x[1] = {7}, out[1] = {};
+    Heads from = thd(x, 1, 1, 1);
+    from.shape.lane_stride = wild;
+    ASSERT_SUCCEEDS(still.rotate(angles, {from, thd(out, 1, 1, 1)}));
+    EXPECT_EQ(out[0], 7);
+  }
+}
+
 TEST(Rotate, RotaryDimZeroCopies) {
   const Rope rope = rope_of({.head_dim = 3}, 0);
   const auto angles = rope.angles(Positions::range(5, 6)).value();
@@ -173,6 +217,21 @@ TEST(Rotate, AllocatesNothing) {
     EXPECT_TRUE(rope.inverse().rotate(angles, thd(q.data(), 40, 8, 64)).ok());
     EXPECT_EQ(testing::allocations(), before);
   }
+}
+
+TEST(Rotate, FailsInOrderWithoutMemory) {
+  const Rope rope = rope_of({}), other = rope_of({}, 8);
+  const auto angles = other.angles(Positions::range(0, 1)).value();
+  float x[4] = {};
+  const Heads q = thd(x, 1, 1, 4), wrong = thd(x, 1, 1, 3);
+  Status of_angles, of_shape;
+  {
+    const testing::NoMemory none;
+    of_angles = rope.rotate(angles, q);
+    of_shape = rope.rotate(angles, wrong);
+  }
+  EXPECT_FAILS(of_angles, StatusCode::invalid_argument, "no memory");
+  EXPECT_FAILS(of_shape, StatusCode::invalid_argument, "");
 }
 
 }  // namespace

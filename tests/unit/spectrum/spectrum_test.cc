@@ -6,6 +6,8 @@
 #include <numeric>
 #include <rotary/spectrum.hpp>
 
+#include "support/status_matchers.hpp"
+
 namespace rotary {
 namespace {
 
@@ -71,6 +73,16 @@ TEST(Spectrum, RefusesBadBases) {
   EXPECT_EQ(error_of({.rotary_dim = 4, .base = 1e-300}),
             "inv_freq of pair 1: 1e+150: must be finite in fp32");
   EXPECT_TRUE(Spectrum::make({.rotary_dim = 4, .base = 500000.5}));
+}
+
+TEST(Spectrum, RefusesWhatFp32CannotHold) {
+  EXPECT_FAILS(Spectrum::make({.rotary_dim = 8, .base = 1e39}), StatusCode::invalid_argument,
+               "base 1e+39: must be finite in fp32");
+  const double inv_freq[] = {1};
+  for (const double factor : {1e39, 1e-39}) {
+    EXPECT_FAILS(Spectrum::from_inv_freq(inv_freq, factor), StatusCode::invalid_argument,
+                 ": must be positive and finite in fp32");
+  }
 }
 
 TEST(Spectrum, SectionsMapPairsToAxes) {

@@ -168,5 +168,14 @@ TEST(Yarn, RefusesBadNumbers) {
       "(ramp from pair 0 to -3)");
 }
 
+TEST(Yarn, RefusesFactorsThatItsFormulaMakesUseless) {
+  EXPECT_EQ(error_of({.factor = 1e308, .mscale = 1e308, .mscale_all_dim = 1}),
+            "attention_factor inf: must be positive and finite in fp32");
+  EXPECT_EQ(error_of({.factor = 4, .attn_factor = 1e308}),
+            "attention_factor 1.1386294361119892e+308: must be positive and finite in fp32");
+  EXPECT_EQ(error_of({.factor = 4, .attention_factor = 1, .mscale_all_dim = 1e200}),
+            "softmax_factor inf: must be positive and finite in fp32");
+}
+
 }  // namespace
 }  // namespace rotary
