@@ -12,7 +12,7 @@
 namespace rotary::testing {
 namespace {
 
-const std::string data = ROTARY_TEST_DATA;
+const std::string data = data_path(".");
 
 /// apply with these arguments behind; must end well.
 Ran apply(std::vector<std::string> arguments) {

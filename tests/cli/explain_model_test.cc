@@ -73,8 +73,7 @@ TEST_F(Doubtful, PairingFromTheCommandLineWins) {
 }
 
 TEST(ExplainGguf, KnowsBothRopesOfGemma3) {
-  const Json json = Json::parse(
-      run_command({"explain", std::string(ROTARY_TEST_DATA) + "/gemma3_270m_header.gguf", "--json"}).out);
+  const Json json = Json::parse(run_command({"explain", data_path("gemma3_270m_header.gguf"), "--json"}).out);
   EXPECT_EQ(json["source"]["kind"], "gguf");
   ASSERT_EQ(json["layers"].size(), 18U);
   const auto base = [&](std::size_t layer) {

@@ -40,7 +40,7 @@ Rope by_hand(double base, AnglePolicy policy = AnglePolicy::fp32, Pairing pairin
 
 /// As the model's own config describes the layer.
 Rope by_config(const Recording& r, AnglePolicy policy) {
-  const std::string path = std::string(ROTARY_TEST_DATA) + "/gemma3_270m_config.json";
+  const std::string path = testing::data_path("gemma3_270m_config.json");
   return Model::from_path(path, {.policy = policy}).value().rope_for_layer(r.layer).value();
 }
 

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <rotary/model.hpp>
 
+#include "support/data.hpp"
+
 namespace rotary {
 namespace {
 
@@ -25,7 +27,7 @@ std::int64_t ulps(float a, float b) {
 }
 
 json entries() {
-  std::ifstream file(ROTARY_TEST_DATA "/hf_spectra.json");
+  std::ifstream file(testing::data_path("hf_spectra.json"));
   return json::parse(file).at("entries");
 }
 

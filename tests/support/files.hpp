@@ -13,6 +13,8 @@
 #include <string>
 #include <string_view>
 
+#include "support/data.hpp"
+
 namespace rotary::testing {
 
 inline std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
@@ -28,9 +30,7 @@ inline std::string read_file(const std::filesystem::path& path) {
 inline void write_file(const std::filesystem::path& path, std::string_view text) {
   std::ofstream(path, std::ios::binary) << text;
 }
-inline std::string fixture(const std::string& name) {
-  return std::string(ROTARY_TEST_DATA) + "/formats/" + name;
-}
+inline std::string fixture(const std::string& name) { return data_path("formats/" + name); }
 
 /// The bytes of a number, little-endian unless told.
 template <class T>

@@ -9,14 +9,14 @@
 #include <stdexcept>
 #include <string>
 
+#include "support/data.hpp"
 #include "support/tensor.hpp"
 
 namespace rotary::testing {
 
 class Fixture {
  public:
-  explicit Fixture(const std::string& file)
-      : file_(formats::Safetensors::open(std::string(ROTARY_TEST_DATA) + "/" + file).value()) {}
+  explicit Fixture(const std::string& file) : file_(formats::Safetensors::open(data_path(file)).value()) {}
 
   bool has(const std::string& name) const { return file_.find(name) != nullptr; }
   const std::vector<std::int64_t>& shape(const std::string& name) const { return tensor(name).shape; }

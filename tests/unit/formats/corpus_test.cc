@@ -14,7 +14,7 @@ namespace {
 template <class Format>
 void read_corpus(const std::string& reader) {
   int files = 0;
-  const auto folder = std::filesystem::path(ROTARY_TEST_DATA) / "../fuzz/corpus" / reader;
+  const auto folder = std::filesystem::path(testing::data_path("../fuzz/corpus")) / reader;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const auto file = Format::open(entry.path().string());
     EXPECT_TRUE(file.ok() || file.status().code() == StatusCode::malformed ||

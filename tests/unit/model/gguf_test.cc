@@ -105,7 +105,7 @@ Writer llama() {
 }
 
 TEST(GgufModel, RealGemma3) {
-  const auto model = Model::from_path(ROTARY_TEST_DATA "/gemma3_270m_header.gguf");
+  const auto model = Model::from_path(testing::data_path("gemma3_270m_header.gguf"));
   ASSERT_SUCCEEDS(model);
   EXPECT_EQ(model->source(), Model::Source::gguf);
   EXPECT_EQ(model->model_type(), "gemma3");
@@ -122,7 +122,7 @@ TEST(GgufModel, RealGemma3) {
   EXPECT_EQ(model->ropes()[0].rope.pairing(), Pairing::half_split);
   EXPECT_TRUE(model->warnings().empty());
   // The same ropes as the model's config.json describes.
-  const auto config = Model::from_path(ROTARY_TEST_DATA "/gemma3_270m_config.json").value();
+  const auto config = Model::from_path(testing::data_path("gemma3_270m_config.json")).value();
   EXPECT_EQ(config.find_rope("local")->rope, model->find_rope("local")->rope);
   EXPECT_EQ(config.find_rope("global")->rope, model->find_rope("global")->rope);
 }

@@ -48,7 +48,7 @@ TEST(Layers, Gemma3OldLayout) {
 }
 
 TEST(Layers, Gemma3OfTransformers5) {
-  const auto model = Model::from_path(ROTARY_TEST_DATA "/gemma3_270m_config.json").value();
+  const auto model = Model::from_path(testing::data_path("gemma3_270m_config.json")).value();
   EXPECT_EQ(picture(model), "lllllglllllglllllg");
   EXPECT_EQ(base_of(model, "local"), 1e4);
   EXPECT_EQ(base_of(model, "global"), 1e6);

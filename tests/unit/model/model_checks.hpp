@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "support/data.hpp"
 #include "support/status_matchers.hpp"
 
 namespace rotary::testing {

@@ -15,7 +15,7 @@ namespace {
 using testing::llama;
 
 TEST(Path, DirectoryFileAndSafetensorsMeanTheConfig) {
-  const std::string folder = ROTARY_TEST_DATA "/configs/llama-3.1-8b";
+  const std::string folder = testing::data_path("configs/llama-3.1-8b");
   const auto by_folder = Model::from_path(folder);
   const auto by_file = Model::from_path(folder + "/config.json");
   const auto by_weights = Model::from_path(folder + "/model.safetensors");
