@@ -10,6 +10,7 @@
 
 #include <rotary/angles.hpp>
 #include <rotary/attention.hpp>
+#include <rotary/axes.hpp>
 #include <rotary/classic.hpp>
 #include <rotary/dtype.hpp>
 #include <rotary/executor.hpp>

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <rotary/axes.hpp>
 #include <rotary/export.hpp>
 #include <rotary/scaling.hpp>
 #include <rotary/status.hpp>
@@ -23,9 +24,10 @@ struct SpectrumOptions {
   std::int64_t rotary_dim = -1;  ///< lanes that turn, required; even; 0 is a rope that turns nothing
   double base = 10000;           ///< rope_theta, freq_base; > 0
   Scaling scaling = {};          ///< default: none
-  /// Which position axis drives pair i: sections[a] pairs in a row take axis a. Empty: every pair takes axis
-  /// 0. Qwen2-VL: {16, 24, 24} for (t, h, w). Other axis maps: Spectrum::with_axis.
+  /// Which position axis drives which pair: axis_sections[a] pairs take axis a, in this order. Empty: every pair
+  /// takes axis 0. Qwen2-VL: {16, 24, 24} for (t, h, w), contiguous. Other maps: Spectrum::with_axis.
   std::vector<std::int64_t> axis_sections = {};
+  AxisOrder axis_order = AxisOrder::contiguous;
   /// Tokens of the sequence, at most, for types whose frequencies depend on it (dynamic, longrope). Empty:
   /// those of the original length. Choose it once a sequence: keys that are cached keep their frequencies.
   std::optional<std::int64_t> length = {};
@@ -39,8 +41,8 @@ class ROTARY_API Spectrum {
   static constexpr std::int64_t max_axes = 8;
 
   /// The named formula, in double. Errors: odd, negative or too large rotary_dim, base not positive and
-  /// finite in fp32, a length under 1, sections that do not sum to the pairs, and whatever the scaling type
-  /// refuses.
+  /// finite in fp32, a length under 1, sections that do not sum to the pairs or that the order cannot place
+  /// (axis_map), and whatever the scaling type refuses.
   static Result<Spectrum> make(const SpectrumOptions& options);
 
   /// Inverse frequencies of the caller's own, radians per position step, one a pair; finite in fp32, may be 0
@@ -52,6 +54,10 @@ class ROTARY_API Spectrum {
   /// parts before, follow axis a (Cosmos: one NtkAlpha an axis; DINOv3: two halves). The parts have one axis
   /// each and the same attention_factor and softmax_factor. Base and scaling are not known any more.
   static Result<Spectrum> join(std::span<const Spectrum> parts);
+
+  /// Axes of equal standing: axis a has rotary_dims[a] lanes and the schedule base^(-2i / rotary_dims[a]) of its
+  /// own. Flux: {16, 56, 56}, base 10000. Errors: as make and join.
+  static Result<Spectrum> axial(std::span<const std::int64_t> rotary_dims, double base);
 
   /// The same spectrum with a map of the caller's own: axis[i] in [0, max_axes) drives pair i.
   Result<Spectrum> with_axis(std::span<const std::uint8_t> axis) const;

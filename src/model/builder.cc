@@ -8,40 +8,23 @@ namespace {
 
 using impl::RopeDescription;
 
-/// Pair i of the sections in turns (t h w t h w ...): each axis but the first takes every n-th pair while it
-/// has any, the first one takes the rest.
-std::vector<std::uint8_t> interleaved_axis(const std::vector<std::int64_t>& sections, std::int64_t pairs) {
-  std::vector<std::uint8_t> axis(static_cast<std::size_t>(pairs), 0);
-  const auto axes = static_cast<std::int64_t>(sections.size());
-  for (std::int64_t a = 1; a < axes; ++a) {
-    const std::int64_t end = std::min(pairs, sections[static_cast<std::size_t>(a)] * axes);
-    for (std::int64_t i = a; i < end; i += axes)
-      axis[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(a);
-  }
-  return axis;
-}
-
 Result<Spectrum> spectrum_of(const RopeDescription& rope, std::optional<std::int64_t> length) {
-  const auto& sections = rope.axis_sections.value;
-  auto spectrum = Spectrum::make({.rotary_dim = rope.rotary_dim.value,
-                                  .base = rope.base.value,
-                                  .scaling = rope.scaling.value,
-                                  .axis_sections = sections,
-                                  .length = length});
-  if (!spectrum) return spectrum;
-  if (const auto& divisors = rope.divisors.value; !divisors.empty()) {
-    std::vector<double> inv_freq(spectrum->inv_freq().begin(), spectrum->inv_freq().end());
-    if (divisors.size() != inv_freq.size()) {
-      return impl::invalid(rope.divisors.from, ": ", divisors.size(), " numbers, must be one a pair, ",
-                           inv_freq.size());
-    }
-    std::transform(inv_freq.begin(), inv_freq.end(), divisors.begin(), inv_freq.begin(), std::divides<>());
-    spectrum = Spectrum::from_inv_freq(inv_freq, spectrum->attention_factor());
+  const auto spectrum = Spectrum::make({.rotary_dim = rope.rotary_dim.value,
+                                        .base = rope.base.value,
+                                        .scaling = rope.scaling.value,
+                                        .axis_sections = rope.axis_sections.value,
+                                        .axis_order = rope.axis_order.value,
+                                        .length = length});
+  const auto& divisors = rope.divisors.value;
+  if (!spectrum || divisors.empty()) return spectrum;
+  std::vector<double> inv_freq(spectrum->inv_freq().begin(), spectrum->inv_freq().end());
+  if (divisors.size() != inv_freq.size()) {
+    return impl::invalid(rope.divisors.from, ": ", divisors.size(), " numbers, must be one a pair, ",
+                         inv_freq.size());
   }
-  if (spectrum && rope.interleaved_axes && sections.size() > 1) {
-    return spectrum->with_axis(interleaved_axis(sections, spectrum->pairs()));
-  }
-  return spectrum;
+  std::transform(inv_freq.begin(), inv_freq.end(), divisors.begin(), inv_freq.begin(), std::divides<>());
+  const auto divided = Spectrum::from_inv_freq(inv_freq, spectrum->attention_factor());
+  return divided ? divided->with_axis(spectrum->axis()) : divided;
 }
 
 /// Which rule gave A, and what the one of YaRN's that it passed over would have given.
@@ -118,6 +101,7 @@ void ModelBuilder::add_rope(const RopeDescription& description) {
   }
   if (const auto& sections = description.axis_sections; !sections.value.empty()) {
     add("axis_sections", std::vector<double>(sections.value.begin(), sections.value.end()), sections);
+    add("axis_order", std::string(name(description.axis_order.value)), description.axis_order);
   }
   add("pairing", std::string(name(description.pairing.value)), description.pairing);
   add("direction", std::string(name(description.direction.value)), description.direction);

@@ -32,7 +32,7 @@ struct RopeDescription {
   std::vector<ModelValue> scaling_values;  ///< of the fields of the scaling
   Sourced<std::vector<double>> divisors;   ///< of each pair's frequency, after the scaling; or empty
   Sourced<std::vector<std::int64_t>> axis_sections;
-  bool interleaved_axes = false;
+  Sourced<AxisOrder> axis_order;
   Sourced<Pairing> pairing;
   Sourced<Direction> direction;
   std::optional<Sourced<std::int64_t>> original_context, context;

@@ -36,8 +36,9 @@ struct Family {
   std::int64_t pattern = 0;  ///< every pattern-th layer is one of full attention, or without rope
   bool full_first = false;   ///< layer 0 is one of them; else layer pattern - 1 is the first
   NoRope no_rope = NoRope::none;
-  bool interleaved_axes = false;      ///< M-RoPE sections take turns: t h w t h w ... t t
-  bool window_at_end = false;         ///< GGUF: the lanes that turn are the last of the head
+  AxisOrder axis_order = AxisOrder::contiguous;  ///< of M-RoPE sections, if they are stated
+  bool time_section_last = false;                ///< the sections are stated as h, w, t
+  bool window_at_end = false;                    ///< GGUF: the lanes that turn are the last of the head
   bool truncate = true;               ///< GGUF: YaRN's key of that name, which the file cannot state
   std::string_view unsupported = {};  ///< why not, if this family cannot be described
 };

@@ -255,13 +255,15 @@ class GgufReader {
     }
     while (!rope.axis_sections.value.empty() && rope.axis_sections.value.back() == 0)
       rope.axis_sections.value.pop_back();
-    rope.interleaved_axes = family_.interleaved_axes;
+    rope.axis_order = {family_.axis_order, family_default()};
   }
 
   void read_pairing(RopeDescription& rope) {
     rope.direction = {Direction::forward, "default"};
     if (const auto& option = builder_.options().pairing) {
       rope.pairing = {*option, "option pairing"};
+    } else if (!rope.axis_sections.value.empty()) {
+      rope.pairing = {Pairing::half_split, "rule of ggml for several axes"};
     } else if (family_.gguf_pairing) {
       rope.pairing = {*family_.gguf_pairing, message("row order of ", architecture_, " in GGUF")};
     } else {

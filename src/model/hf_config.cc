@@ -154,6 +154,26 @@ void compare_lengths(const HfConfig& config, const RopeDescription& rope) {
   }
 }
 
+/// What a family does is not for its file to change; the keys are read for those that have no way of their
+/// own.
+Sourced<AxisOrder> read_axis_order(const HfConfig& config, const Keys& dict) {
+  for (const auto& type : {dict.text("rope_type"), dict.text("type")}) {
+    if (type && type->value == "openpangu") return {AxisOrder::spread, type->from};
+  }
+  const auto in_turns = dict.boolean("mrope_interleaved"),
+             round_robin = dict.boolean("mrope_interleaved_glm");
+  if (config.family.axis_order != AxisOrder::contiguous) {
+    if (in_turns && !in_turns->value) {
+      config.builder.warn(in_turns->from, " false: not read for model_type ", config.model_type,
+                          ", whose order is ", name(config.family.axis_order));
+    }
+    return {config.family.axis_order, config.family_default()};
+  }
+  if (round_robin && round_robin->value) return {AxisOrder::round_robin, round_robin->from};
+  if (in_turns && in_turns->value) return {AxisOrder::interleaved, in_turns->from};
+  return {AxisOrder::contiguous, in_turns ? in_turns->from : "default"};
+}
+
 void read_axes(const HfConfig& config, const RopePlan& plan, RopeDescription& rope) {
   const auto stated = [](const Keys& dict) {
     return std::ranges::find_if(section_keys, [&](auto key) { return dict.find(key) != nullptr; });
@@ -173,8 +193,10 @@ void read_axes(const HfConfig& config, const RopePlan& plan, RopeDescription& ro
     }
     rope.axis_sections.value.push_back(*pairs);
   }
-  const auto interleaved = dict.boolean("mrope_interleaved");
-  rope.interleaved_axes = config.family.interleaved_axes || (interleaved && interleaved->value);
+  if (auto& list = rope.axis_sections.value; config.family.time_section_last && !list.empty()) {
+    std::rotate(list.begin(), list.end() - 1, list.end());
+  }
+  rope.axis_order = read_axis_order(config, dict);
 }
 
 void read_pairing(const HfConfig& config, RopeDescription& rope) {

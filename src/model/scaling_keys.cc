@@ -18,19 +18,18 @@ constexpr std::string_view context_key = "max_position_embeddings";
 constexpr std::string_view outer_keys[] = {length_key, context_key, "partial_rotary_factor"};
 
 /// Keys of the dictionary that say nothing about the scaling.
-constexpr std::string_view companions[] = {
-    "rope_type",     "type",      "rope_theta",        "partial_rotary_factor",
-    "mrope_section", context_key, "mrope_interleaved", "llama_4_scaling_beta",
-    "xdrope_section"};
+constexpr std::string_view companions[] = {"rope_type",         "type",
+                                           "rope_theta",        "partial_rotary_factor",
+                                           "mrope_section",     context_key,
+                                           "mrope_interleaved", "llama_4_scaling_beta",
+                                           "xdrope_section",    "mrope_interleaved_glm"};
 
 struct Alias {
   std::string_view word, name;
 };
-constexpr Alias aliases[] = {{"none", "default"},
-                             {"mrope", "default"},
-                             {"su", "longrope"},
-                             {"xdrope", "ntk_alpha"},
-                             {"deepseek_llama_scaling", "deepseek_yarn"}};
+constexpr Alias aliases[] = {{"none", "default"},      {"mrope", "default"},
+                             {"openpangu", "default"}, {"su", "longrope"},
+                             {"xdrope", "ntk_alpha"},  {"deepseek_llama_scaling", "deepseek_yarn"}};
 
 /// Keys that published files give a type and no code reads (ntk_alpha: Hunyuan's).
 struct Inert {
@@ -47,7 +46,7 @@ bool is_inert(std::string_view type, std::string_view key) {
 
 /// Named by somebody's code, and computed by nothing here.
 constexpr std::string_view unsupported_types[] = {"mllama4", "fope", "telechat3-yarn",
-                                                  "deepseek_llama_scaling", "openpangu"};
+                                                  "deepseek_llama_scaling"};
 
 std::string_view canonical(std::string_view word) {
   const auto alias = std::ranges::find(aliases, word, &Alias::word);

@@ -45,25 +45,12 @@ bool look_like_periods(std::span<const double> list) {
          std::is_sorted(list.begin(), list.end());
 }
 
-Result<std::vector<std::uint8_t>> axes_of_sections(const std::vector<std::int64_t>& sections,
-                                                   std::int64_t pairs) {
-  std::vector<std::uint8_t> axis(static_cast<std::size_t>(pairs), 0);
-  if (sections.empty()) return axis;
-  if (sections.size() > static_cast<std::size_t>(Spectrum::max_axes)) {
-    return invalid("axis_sections: ", sections.size(), " sections, at most ", Spectrum::max_axes);
-  }
-  std::int64_t begin = 0;
-  for (std::size_t a = 0; a < sections.size(); ++a) {
-    if (sections[a] < 0) return invalid("axis_sections[", a, "] ", sections[a], ": must not be negative");
-    if (sections[a] > pairs - begin) {
-      return invalid("axis_sections: sum over ", pairs, " at section ", a, ", must be the number of pairs, ",
-                     pairs);
-    }
-    std::fill_n(axis.begin() + begin, sections[a], static_cast<std::uint8_t>(a));
-    begin += sections[a];
-  }
-  if (begin != pairs) return invalid("axis_sections: sum ", begin, ", must be the number of pairs, ", pairs);
-  return axis;
+Result<std::vector<std::uint8_t>> axis_of_each_pair(const SpectrumOptions& options) {
+  const auto pairs = static_cast<std::size_t>(options.rotary_dim / 2);
+  if (options.axis_sections.empty()) return std::vector<std::uint8_t>(pairs, 0);
+  auto map = axis_map(options.axis_order, options.axis_sections);
+  if (!map || map->size() == pairs) return map;
+  return invalid("axis_sections: sum ", map->size(), ", must be the number of pairs, ", pairs);
 }
 
 }  // namespace
@@ -79,7 +66,7 @@ Result<Spectrum> Spectrum::make(const SpectrumOptions& options) {
   if (options.base > std::numeric_limits<float>::max()) {
     return invalid("base ", options.base, ": must be finite in fp32");
   }
-  auto axis = axes_of_sections(options.axis_sections, options.rotary_dim / 2);
+  auto axis = axis_of_each_pair(options);
   if (!axis) return axis.status();
   auto frequencies =
       std::visit([&](const auto& scaling) { return impl::frequencies(scaling, options); }, options.scaling);
@@ -149,6 +136,16 @@ Result<Spectrum> Spectrum::join(std::span<const Spectrum> parts) {
     joined.softmax_factor_ = part.softmax_factor_;
   }
   return joined;
+}
+
+Result<Spectrum> Spectrum::axial(std::span<const std::int64_t> rotary_dims, double base) {
+  std::vector<Spectrum> parts;
+  for (const std::int64_t rotary_dim : rotary_dims) {
+    auto part = make({.rotary_dim = rotary_dim, .base = base});
+    if (!part) return part;
+    parts.push_back(*std::move(part));
+  }
+  return join(parts);
 }
 
 Result<Spectrum> Spectrum::with_axis(std::span<const std::uint8_t> axis) const {

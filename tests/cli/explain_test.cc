@@ -158,6 +158,10 @@ TEST(ExplainText, NamesWavelengthsAxesAndPolicy) {
   const std::string text =
       flowing(explain({"--head-dim", "12", "--axis-sections", "1,2,3", "--angles", "ggml"}));
   EXPECT_TRUE(has(text, "axis 0 drives pair 0, axis 1 drives pairs 1-2, axis 2 drives pairs 3-5"));
+  const std::string turns =
+      flowing(explain({"--head-dim", "16", "--axis-sections", "4,2,2", "--axis-order", "interleaved"}));
+  EXPECT_TRUE(has(turns, "axis 0 drives pairs 0, 3, 6-7, axis 1 drives pairs 1, 4, axis 2 drives pairs 2, 5"))
+      << turns;
   EXPECT_TRUE(has(text, "one full turn takes 6.283 (pair 0) to 13537 (pair 5) positions"));
   EXPECT_TRUE(has(text, "ggml: the running fp32 product of llama.cpp's CPU path"));
 }

@@ -26,9 +26,10 @@ TEST(Usage, VersionAndHelpGoToStdout) {
 }
 
 TEST(Usage, HelpOfEveryCommandNamesItsFlagsAndShowsAnExample) {
-  const std::vector<std::string> model = {"MODEL",           "--base",          "--head-dim", "--rotary-dim",
-                                          "--rotary-offset", "--axis-sections", "--scaling",  "--pairing",
-                                          "--angles",        "--length",        "--strict",   "--json"};
+  const std::vector<std::string> model = {
+      "MODEL",           "--base",       "--head-dim", "--rotary-dim", "--rotary-offset",
+      "--axis-sections", "--axis-order", "--scaling",  "--pairing",    "--angles",
+      "--length",        "--strict",     "--json"};
   const std::vector<std::pair<std::string, std::vector<std::string>>> commands = {
       {"explain", {}},
       {"table", {"--layer", "--rope", "--positions", "--out"}},

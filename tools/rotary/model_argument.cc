@@ -14,6 +14,8 @@ namespace rotary::tool {
 namespace {
 
 constexpr std::array pairings{Pairing::half_split, Pairing::interleaved, Pairing::interleaved_to_half};
+constexpr std::array axis_orders{AxisOrder::contiguous,  AxisOrder::interleaved, AxisOrder::imrope,
+                                 AxisOrder::round_robin, AxisOrder::spread,      AxisOrder::space_then_time};
 constexpr std::array policies{AnglePolicy::exact, AnglePolicy::fp32, AnglePolicy::ggml};
 
 template <class Values>
@@ -68,9 +70,13 @@ void ModelArgument::add_to(CLI::App& command) {
        "Lanes that turn, even; default: all of the head from the offset on");
   flag("--rotary-offset", rotary_offset_, "N", "First lane that turns; default 0");
   flag("--axis-sections", axis_sections_, "A,B,...",
-       "Pairs that follow each position axis in turn, as 16,24,24")
+       "Pairs of each position axis, as 16,24,24 for time, height, width")
       ->delimiter(',')
       ->allow_extra_args(false);
+  flag("--axis-order", axis_order_, "NAME",
+       "In which order the pairs of the sections lie: contiguous (default), interleaved, imrope,\n"
+       "round_robin, spread, space_then_time")
+      ->check(one_of(axis_orders));
   flag("--scaling", scaling_, "TYPE", "How frequencies are stretched, by the flags under \"Scaling\"")
       ->description("How frequencies are stretched: " + list(scaling_names()) +
                     ";\nits numbers are the flags under \"Scaling\"");
@@ -83,6 +89,7 @@ std::string ModelArgument::first_structure_flag() const {
   if (rotary_dim_) return "--rotary-dim";
   if (rotary_offset_) return "--rotary-offset";
   if (!axis_sections_.empty()) return "--axis-sections";
+  if (!axis_order_.empty()) return "--axis-order";
   if (!scaling_.empty()) return "--scaling";
   for (const auto& [field, text] : scaling_fields_)
     if (!text.empty()) return flag_of(field);
@@ -137,6 +144,7 @@ Model ModelArgument::from_flags() const {
   spectrum.base = base_.value_or(spectrum.base);
   spectrum.scaling = scaling_from_flags(scaling_, scaling_fields_);
   spectrum.axis_sections = axis_sections_;
+  spectrum.axis_order = axis_order_from_name(axis_order_).value_or(AxisOrder::contiguous);
   spectrum.length = length_;
   rope.spectrum = take(Spectrum::make(spectrum), Exit::usage);
   return take(Model::from_rope(rope, options()), Exit::usage);

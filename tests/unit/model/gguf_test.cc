@@ -319,6 +319,23 @@ TEST(GgufModel, SectionsOfMRope) {
                          .load()
                          .value();
   EXPECT_EQ(model.ropes()[0].rope.spectrum().axes(), 3);
+  const auto file = [](const std::string& architecture, const std::vector<std::int32_t>& sections) {
+    return std::move(Writer(architecture)
+                         .set("attention.key_length", 128U)
+                         .set("rope.dimension_count", 64U)
+                         .set("block_count", 1U)
+                         .set("rope.dimension_sections", sections));
+  };
+  const auto in_turns = file("qwen35", {11, 11, 10, 0}).load().value();
+  EXPECT_EQ(in_turns.ropes()[0].rope.spectrum().axis()[31], 1);
+  EXPECT_EQ(source_of(in_turns, "axis_order"), "default of qwen35");
+  // GLM 4 turns as interleaved, but in halves where it has several axes.
+  EXPECT_EQ(file("glm4", {8, 12, 12, 0}).load().value().ropes()[0].rope.pairing(), Pairing::half_split);
+  EXPECT_EQ(file("glm4", {}).load().value().ropes()[0].rope.pairing(), Pairing::interleaved);
+  // Divisors change frequencies, not axes.
+  const auto divided = file("qwen2vl", {8, 12, 12, 0}).divisors(std::vector<float>(32, 2.0F)).load().value();
+  EXPECT_EQ(divided.ropes()[0].rope.spectrum().axes(), 3);
+  EXPECT_EQ(divided.ropes()[0].rope.spectrum().inv_freq()[0], 0.5);
 }
 
 TEST(GgufModel, BadNumbers) {

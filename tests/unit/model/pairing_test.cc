@@ -82,30 +82,5 @@ TEST(Pairing, FamiliesThatCannotBeDescribedSaySo) {
                "model_type bloom: not supported: it has no rotary embedding");
 }
 
-TEST(Axes, SectionsOfMRope) {
-  const auto vl =
-      Model::from_config(R"({"model_type": "qwen2_vl", "hidden_size": 3584, "num_attention_heads": 28,
-      "num_hidden_layers": 1, "rope_theta": 1e6,
-      "rope_scaling": {"type": "mrope", "rope_type": "default", "mrope_section": [16, 24, 24]}})")
-          .value();
-  EXPECT_TRUE(vl.warnings().empty());
-  const auto& spectrum = vl.ropes()[0].rope.spectrum();
-  EXPECT_EQ(spectrum.axes(), 3);
-  EXPECT_EQ(spectrum.axis()[15], 0);
-  EXPECT_EQ(spectrum.axis()[16], 1);
-  EXPECT_EQ(spectrum.axis()[63], 2);
-
-  const auto taking_turns = Model::from_config(R"({"model_type": "qwen3_vl_text", "num_hidden_layers": 1,
-      "rope_scaling": {"rope_type": "default", "mrope_interleaved": true, "mrope_section": [24, 20, 20]}})")
-                                .value();
-  const auto axis = taking_turns.ropes()[0].rope.spectrum().axis();
-  EXPECT_EQ(std::vector<int>(axis.begin(), axis.begin() + 7), (std::vector<int>{0, 1, 2, 0, 1, 2, 0}));
-  EXPECT_EQ(std::vector<int>(axis.begin() + 57, axis.end()), (std::vector<int>{0, 1, 2, 0, 0, 0, 0}));
-
-  EXPECT_FAILS(Model::from_config(R"({"model_type": "qwen2_vl", "head_dim": 128, "num_hidden_layers": 1,
-      "rope_scaling": {"type": "mrope", "mrope_section": [16, 24, 23]}})"),
-               StatusCode::malformed, "axis_sections: sum 63, must be the number of pairs, 64");
-}
-
 }  // namespace
 }  // namespace rotary

@@ -100,9 +100,7 @@ TEST(Spectrum, RefusesBadSections) {
   EXPECT_EQ(error_of({.rotary_dim = 128, .axis_sections = {16, 24, 23}}),
             "axis_sections: sum 63, must be the number of pairs, 64");
   EXPECT_EQ(error_of({.rotary_dim = 128, .axis_sections = {16, 24, 25}}),
-            "axis_sections: sum over 64 at section 2, must be the number of pairs, 64");
-  EXPECT_EQ(error_of({.rotary_dim = 8, .axis_sections = {5, -1}}),
-            "axis_sections: sum over 4 at section 0, must be the number of pairs, 4");
+            "axis_sections: sum 65, must be the number of pairs, 64");
   EXPECT_EQ(error_of({.rotary_dim = 8, .axis_sections = {4, -1}}),
             "axis_sections[1] -1: must not be negative");
   EXPECT_EQ(error_of({.rotary_dim = 8, .axis_sections = {1, 1, 1, 1, 0, 0, 0, 0, 0}}),
