@@ -2,6 +2,7 @@
 // Policy exact: cos and sin of the real product position * inv_freq, A multiplied in before the one rounding.
 #include "angles/phase.hpp"
 #include "angles/row_source.hpp"
+#include "kernels/row_maker.hpp"
 
 namespace rotary::impl {
 namespace {
@@ -17,40 +18,57 @@ class ExactRows {
       turns_.push_back(f.turns);
       fraction_.push_back(f.fraction);
       guard_.push_back(f.guard);
+      guard_high_.push_back(f.guard >> 32);
     }
   }
 
-  template <class Real>
-  void row(const AxisPositions& at, Real* cos, Real* sin) const noexcept {
-    constexpr std::size_t block = 64;
-    std::uint64_t phase[block];
-    const std::size_t pairs = axis_.size();
+  void row(const AxisPositions& at, float* cos, float* sin) const noexcept {
     const Distance first = distance_of(at[0]);
-    for (std::size_t begin = 0; begin < pairs; begin += block) {
-      const std::size_t count = std::min(block, pairs - begin);
-      if (one_axis_ && is_near(first)) {
-        for (std::size_t j = 0; j < count; ++j) {
-          phase[j] = phase_near(first, fraction_[begin + j], guard_[begin + j]);
-        }
-      } else {
-        for (std::size_t j = 0; j < count; ++j) {
-          const std::size_t i = begin + j;
-          phase[j] = phase_of(distance_of(at[axis_[i]]), {turns_[i], fraction_[i], guard_[i]});
-        }
-      }
+    if (one_axis_ && is_near(first)) {
+      // Turning by -p is the mirror image of turning by p.
+      maker_->of_distance(first.whole, fraction_.data(), guard_high_.data(),
+                          static_cast<std::int64_t>(axis_.size()),
+                          {cos, sin, attention_factor_, first.negative != 0});
+      return;
+    }
+    each_block(at, [&](std::size_t begin, std::size_t count, const std::uint64_t* phase) {
+      maker_->of_phases(phase, static_cast<std::int64_t>(count),
+                        {cos + begin, sin + begin, attention_factor_});
+    });
+  }
+
+  void row(const AxisPositions& at, double* cos, double* sin) const noexcept {
+    each_block(at, [&](std::size_t begin, std::size_t count, const std::uint64_t* phase) {
       for (std::size_t j = 0; j < count; ++j) {
         const CosSin value = sincos_of_phase(phase[j]);
-        cos[begin + j] = static_cast<Real>(value.cos * attention_factor_);
-        sin[begin + j] = static_cast<Real>(value.sin * attention_factor_);
+        cos[begin + j] = value.cos * attention_factor_;
+        sin[begin + j] = value.sin * attention_factor_;
       }
-    }
+    });
   }
 
  private:
-  std::vector<std::uint64_t> turns_, fraction_, guard_;  // one a pair
+  /// The phases of all pairs, some at a time.
+  template <class Use>
+  void each_block(const AxisPositions& at, const Use& use) const noexcept {
+    constexpr std::size_t block = 64;
+    std::uint64_t phase[block];
+    const std::size_t pairs = axis_.size();
+    for (std::size_t begin = 0; begin < pairs; begin += block) {
+      const std::size_t count = std::min(block, pairs - begin);
+      for (std::size_t j = 0; j < count; ++j) {
+        const std::size_t i = begin + j;
+        phase[j] = phase_of(distance_of(at[axis_[i]]), {turns_[i], fraction_[i], guard_[i]});
+      }
+      use(begin, count, phase);
+    }
+  }
+
+  std::vector<std::uint64_t> turns_, fraction_, guard_, guard_high_;  // one a pair
   std::vector<std::uint8_t> axis_;
   bool one_axis_;
   double attention_factor_;
+  const RowMaker* maker_ = &best_row_maker();
 };
 
 }  // namespace

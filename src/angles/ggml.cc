@@ -10,7 +10,7 @@
 // theta each.
 #include <cmath>
 
-#include "angles/rounding.hpp"
+#include "angles/radians.hpp"
 #include "angles/row_source.hpp"
 
 namespace rotary::impl {
@@ -21,17 +21,27 @@ struct GgmlRows {
   std::vector<float> scale, divisor;  // one a pair
   std::vector<std::uint8_t> axis;
   std::size_t axes;
-  float attention_factor;
+  RadianRow turn;
 
   template <class Real>
   void row(const AxisPositions& at, Real* cos, Real* sin) const noexcept {
     std::array<float, Positions::max_axes> theta{};
     for (std::size_t a = 0; a < axes; ++a) theta[a] = to_float(at[a]);
-    for (std::size_t i = 0; i < axis.size(); ++i) {
-      const float angle = scale[i] * (theta[axis[i]] / divisor[i]);
-      cos[i] = static_cast<Real>(cos_fp32(angle) * attention_factor);
-      sin[i] = static_cast<Real>(sin_fp32(angle) * attention_factor);
-      for (std::size_t a = 0; a < axes; ++a) theta[a] *= ratio;
+    float angle[radians_block];
+    for (std::size_t begin = 0; begin < axis.size(); begin += radians_block) {
+      const std::size_t count = std::min(radians_block, axis.size() - begin);
+      if (axes <= 1) {
+        float one = theta[0];
+        for (std::size_t j = 0; j < count; ++j, one *= ratio) angle[j] = one;
+        theta[0] = one;
+      } else {
+        for (std::size_t j = 0; j < count; ++j) {
+          angle[j] = theta[axis[begin + j]];
+          for (std::size_t a = 0; a < axes; ++a) theta[a] *= ratio;
+        }
+      }
+      for (std::size_t j = 0; j < count; ++j) angle[j] = scale[begin + j] * (angle[j] / divisor[begin + j]);
+      turn(angle, count, cos + begin, sin + begin);
     }
   }
 };
@@ -49,7 +59,7 @@ Result<std::shared_ptr<const AngleSource>> make_ggml_source(const Spectrum& spec
                 .divisor = std::vector<float>(inv_freq.size(), 1.0f),
                 .axis = {spectrum.axis().begin(), spectrum.axis().end()},
                 .axes = static_cast<std::size_t>(spectrum.axes()),
-                .attention_factor = static_cast<float>(spectrum.attention_factor())};
+                .turn = RadianRow(spectrum.attention_factor())};
   const auto* linear = std::get_if<scaling::Linear>(&spectrum.scaling());
   const bool mixes = std::holds_alternative<scaling::Yarn>(spectrum.scaling()) ||
                      std::holds_alternative<scaling::DeepseekYarn>(spectrum.scaling()) ||

@@ -27,14 +27,8 @@ inline Distance distance_of(Position position) noexcept {
           negative ? ~std::uint64_t{0} : 0};
 }
 
-/// True if phase_near() is the phase: a whole position below 2^32.
+/// True of a whole position below 2^32: 32 bits of guard are enough.
 inline bool is_near(const Distance& d) noexcept { return d.fraction == 0 && d.whole >> 32 == 0; }
-
-/// The phase of a near position: 32 bits of guard are enough.
-inline std::uint64_t phase_near(const Distance& d, std::uint64_t fraction, std::uint64_t guard) noexcept {
-  const std::uint64_t phase = d.whole * fraction + ((d.whole * (guard >> 32)) >> 32);
-  return (phase ^ d.negative) - d.negative;
-}
 
 /// The phase of any position, within 2^-62 of a turn.
 inline std::uint64_t phase_of(const Distance& d, const Frequency& f) noexcept {

@@ -6,7 +6,8 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
+#include <span>
 #include <utility>
 
 #include "angles/angle_source.hpp"
@@ -17,7 +18,17 @@ namespace rotary::impl {
 static_assert(Spectrum::max_axes <= Positions::max_axes);
 
 /// Where one token stands on each axis.
-using AxisPositions = std::array<Position, Positions::max_axes>;
+class AxisPositions {
+ public:
+  AxisPositions(const Position* first, std::int64_t stride) noexcept : first_(first), stride_(stride) {}
+  const Position& operator[](std::size_t axis) const noexcept {
+    return first_[static_cast<std::int64_t>(axis) * stride_];
+  }
+
+ private:
+  const Position* first_;
+  std::int64_t stride_;
+};
 
 template <class Policy>
 class RowSource : public AngleSource {
@@ -47,17 +58,17 @@ class RowSource : public AngleSource {
   void fill_rows(const Positions& positions, std::int64_t batch_row, std::int64_t token, std::int64_t count,
                  Real* row) const noexcept {
     constexpr std::int64_t block = 16;
-    std::array<std::array<Position, block>, Positions::max_axes> at;
+    // Bytes: zeroing positions that are written right away would take as long as a row.
+    alignas(Position) std::byte memory[Positions::max_axes * block * sizeof(Position)];
+    auto* at = reinterpret_cast<Position*>(memory);
     for (std::int64_t begin = 0; begin < count; begin += block) {
       const std::int64_t tokens = std::min(block, count - begin);
       for (std::int64_t axis = 0; axis < axes_; ++axis) {
         positions.read(axis, batch_row, token + begin,
-                       std::span(at[static_cast<std::size_t>(axis)]).first(static_cast<std::size_t>(tokens)));
+                       std::span(at + axis * block, static_cast<std::size_t>(tokens)));
       }
-      for (std::size_t t = 0; t < static_cast<std::size_t>(tokens); ++t, row += 2 * pairs()) {
-        AxisPositions here;
-        for (std::size_t axis = 0; axis < static_cast<std::size_t>(axes_); ++axis) here[axis] = at[axis][t];
-        rows_.row(here, row, row + pairs());
+      for (std::int64_t t = 0; t < tokens; ++t, row += 2 * pairs()) {
+        rows_.row(AxisPositions(at + t, block), row, row + pairs());
       }
     }
   }

@@ -14,7 +14,8 @@ ALLOWED = {
     "kernels": {"base"},
     "spectrum": {"base"},
     "positions": {"base"},
-    "angles": {"base", "spectrum", "positions", "rope"},  # rope: the name of a pairing, and Rope::angles
+    # rope: the name of a pairing, and Rope::angles; kernels: cos and sin of a row, once a SIMD target.
+    "angles": {"base", "spectrum", "positions", "rope", "kernels"},
     "rope": {"base", "spectrum", "positions", "angles"},
     "rotate": {"base", "spectrum", "positions", "angles", "rope", "kernels"},
     "attention": {"base", "spectrum", "positions", "angles", "rope", "rotate"},

@@ -7,6 +7,8 @@
 #include <array>
 #include <cstdint>
 
+#include "kernels/cpu/target_name.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/cpu_kernels.cc"
 #include <hwy/foreach_target.h>
@@ -20,23 +22,11 @@ namespace {
 template <std::int64_t target, bool has_fma>
 std::string_view unavailable() noexcept {
   if constexpr (!has_fma) return "no fused multiply-add";
-  static const std::int64_t supported = hwy::SupportedTargets();
-  return supported & target ? "" : "this processor lacks it";
+  return is_supported<target>() ? "" : "this processor lacks it";
 }
 
 std::string_view declines(const KernelQuery& query) noexcept {
   return query.unit_lane_strides ? "" : "lane stride is not 1";
-}
-
-/// "N_AVX2" to "avx2".
-template <std::size_t size>
-constexpr std::array<char, size - 2> target_name(const char (&space)[size]) {
-  std::array<char, size - 2> name{};
-  for (std::size_t i = 0; i + 2 < size; ++i) {
-    const char letter = space[i + 2];
-    name[i] = 'A' <= letter && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-  }
-  return name;
 }
 
 }  // namespace
@@ -70,8 +60,11 @@ static constexpr RotateFunction rotate = nullptr;
 #endif
 
 static constexpr auto name = target_name(HWY_STR(HWY_NAMESPACE));
-[[maybe_unused]] static constexpr Kernel kernel = {name.data(), "SIMD by Highway, lane stride 1",
-                                                   unavailable<HWY_TARGET, HWY_NATIVE_FMA>, declines, rotate};
+[[maybe_unused]] static constexpr Kernel kernel = {{name.data(), name.size()},
+                                                   "SIMD by Highway, lane stride 1",
+                                                   unavailable<HWY_TARGET, HWY_NATIVE_FMA>,
+                                                   declines,
+                                                   rotate};
 
 }  // namespace rotary::impl::HWY_NAMESPACE
 

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of cos and sin for one SIMD target: the operations of scalar_rows.cc, a vector at a time, in vectors
+// that grow narrower towards the end of a row.
+#if defined(ROTARY_KERNELS_CPU_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ROTARY_KERNELS_CPU_ROWS_INL_H_
+#undef ROTARY_KERNELS_CPU_ROWS_INL_H_
+#else
+#define ROTARY_KERNELS_CPU_ROWS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#include "kernels/row_maker.hpp"
+#include "kernels/sine_series.hpp"
+
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+
+HWY_BEFORE_NAMESPACE();
+namespace rotary::impl::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class D>
+using Words = hn::Rebind<std::uint64_t, D>;
+template <class D>
+using Floats = hn::Rebind<float, D>;
+
+/// (a + z b) + z2 ((c + z d) + z2 e).
+template <class D, class V>
+HWY_INLINE V series(D d, V z, V z2, double k0, double k1, double k2, double k3, double k4) {
+  const auto low = hn::Add(hn::Set(d, k0), hn::Mul(z, hn::Set(d, k1)));
+  const auto high = hn::Add(hn::Set(d, k2), hn::Mul(z, hn::Set(d, k3)));
+  return hn::Add(low, hn::Mul(z2, hn::Add(high, hn::Mul(z2, hn::Set(d, k4)))));
+}
+
+/// cos and sin of r and as many quarters of a turn as the two highest bits of `quarter` say.
+template <class D>
+HWY_INLINE void sines(D d, hn::Vec<D> r, hn::Vec<Words<D>> quarter, hn::Vec<D>& cos, hn::Vec<D>& sin) {
+  namespace s = sine_series;
+  const Words<D> words;
+  const auto z = hn::Mul(r, r), z2 = hn::Mul(z, z);
+  const auto p = series(d, z, z2, s::s0, s::s1, s::s2, s::s3, s::s4);
+  const auto q = series(d, z, z2, s::c0, s::c1, s::c2, s::c3, s::c4);
+  const auto of_sin = hn::Add(r, hn::Mul(hn::Mul(r, z), p));
+  const auto of_cos = hn::Add(hn::Set(d, 1.0), hn::Mul(z, q));
+  const auto top = hn::Set(words, std::uint64_t{1} << 63), next = hn::Set(words, std::uint64_t{1} << 62);
+  const auto swap = hn::RebindMask(d, hn::TestBit(quarter, next));
+  const auto cos_sign = hn::And(hn::Add(quarter, next), top), sin_sign = hn::And(quarter, top);
+  cos = hn::Xor(hn::IfThenElse(swap, of_sin, of_cos), hn::BitCast(d, cos_sign));
+  sin = hn::Xor(hn::IfThenElse(swap, of_cos, of_sin), hn::BitCast(d, sin_sign));
+}
+
+template <class D>
+HWY_INLINE void sines_of_phase(D d, hn::Vec<Words<D>> phase, hn::Vec<D>& cos, hn::Vec<D>& sin) {
+  const Words<D> words;
+  const hn::Rebind<std::int64_t, D> whole;
+  const auto rest = hn::ConvertTo(d, hn::BitCast(whole, hn::ShiftLeft<2>(phase)));
+  const auto r = hn::Mul(rest, hn::Set(d, sine_series::phase_step));
+  sines(d, r, hn::Add(phase, hn::Set(words, std::uint64_t{1} << 61)), cos, sin);
+}
+
+/// distance * (fraction + guard / 2^32).
+template <class D>
+HWY_INLINE hn::Vec<Words<D>> phase_of(D /*tag*/, hn::Vec<Words<D>> distance, hn::Vec<Words<D>> fraction,
+                                      hn::Vec<Words<D>> guard) {
+  const hn::Repartition<std::uint32_t, D> halves;
+  const auto times = [&](hn::Vec<Words<D>> word) HWY_ATTR {
+    return hn::MulEven(hn::BitCast(halves, distance), hn::BitCast(halves, word));
+  };
+  const auto of_guard = hn::ShiftRight<32>(times(guard));
+  if constexpr (HWY_TARGET <= HWY_AVX3) {
+    return hn::Add(hn::Mul(distance, fraction), of_guard);
+  } else {  // by halves of 32 bits, of which the distance has one
+    const auto upper = hn::ShiftLeft<32>(times(hn::ShiftRight<32>(fraction)));
+    return hn::Add(hn::Add(times(fraction), upper), of_guard);
+  }
+}
+
+/// Writes numbers; times the factor where it is not 1.
+template <bool scaled>
+struct Put {
+  template <class D>
+  HWY_INLINE void operator()(D d, hn::Vec<D> cos, hn::Vec<D> sin, std::int64_t i) const {
+    const Floats<D> floats;
+    sin = hn::Xor(sin, hn::Set(d, out.mirrored ? -0.0 : 0.0));
+    if constexpr (scaled) {
+      cos = hn::Mul(cos, hn::Set(d, out.factor));
+      sin = hn::Mul(sin, hn::Set(d, out.factor));
+    }
+    hn::StoreU(hn::DemoteTo(floats, cos), floats, out.cos + i);
+    hn::StoreU(hn::DemoteTo(floats, sin), floats, out.sin + i);
+  }
+  RowOut out;
+};
+
+template <class Put>
+struct OfDistance {
+  template <class D>
+  HWY_INLINE void operator()(D d, std::int64_t i) const {
+    const Words<D> words;
+    hn::Vec<D> cos, sin;
+    sines_of_phase(
+        d, phase_of(d, hn::Set(words, distance), hn::LoadU(words, fraction + i), hn::LoadU(words, guard + i)),
+        cos, sin);
+    put(d, cos, sin, i);
+  }
+  std::uint64_t distance;
+  const std::uint64_t *fraction, *guard;
+  Put put;
+};
+
+template <class Put>
+struct OfPhases {
+  template <class D>
+  HWY_INLINE void operator()(D d, std::int64_t i) const {
+    hn::Vec<D> cos, sin;
+    sines_of_phase(d, hn::LoadU(Words<D>(), phase + i), cos, sin);
+    put(d, cos, sin, i);
+  }
+  const std::uint64_t* phase;
+  Put put;
+};
+
+template <class D>
+HWY_INLINE void sines_of_radians(D d, hn::Vec<Floats<D>> radians, hn::Vec<D>& cos, hn::Vec<D>& sin) {
+  namespace s = sine_series;
+  const Words<D> words;
+  const auto x = hn::PromoteTo(d, radians);
+  const auto to_whole = hn::Set(d, s::to_whole);
+  const auto shifted = hn::Add(hn::Mul(x, hn::Set(d, s::quarters_a_radian)), to_whole);
+  const auto quarters = hn::Sub(shifted, to_whole);
+  auto r = hn::Sub(x, hn::Mul(quarters, hn::Set(d, s::quarter_1)));
+  r = hn::Sub(r, hn::Mul(quarters, hn::Set(d, s::quarter_2)));
+  r = hn::Sub(r, hn::Mul(quarters, hn::Set(d, s::quarter_3)));
+  sines(d, r, hn::ShiftLeft<62>(hn::BitCast(words, shifted)), cos, sin);
+}
+
+struct OfRadians {
+  template <class D>
+  HWY_INLINE void operator()(D d, std::int64_t i) const {
+    const Floats<D> floats;
+    hn::Vec<D> cos, sin;
+    sines_of_radians(d, hn::LoadU(floats, radians + i), cos, sin);
+    const auto factor = hn::Set(floats, static_cast<float>(out.factor));
+    hn::StoreU(hn::Mul(hn::DemoteTo(floats, cos), factor), floats, out.cos + i);
+    hn::StoreU(hn::Mul(hn::DemoteTo(floats, sin), factor), floats, out.sin + i);
+  }
+  const float* radians;
+  RowOut out;
+};
+
+/// Numbers from i on in vectors of at most `cap` lanes, then of half as many.
+template <std::size_t cap, class Make>
+HWY_INLINE void make_row(const Make& make, std::int64_t i, std::int64_t count) {
+  const hn::CappedTag<double, cap> d;
+  const auto step = static_cast<std::int64_t>(hn::Lanes(d));
+  for (; i + step <= count; i += step) make(d, i);
+  if constexpr (cap > 1) {
+    if (i < count) make_row<cap / 2>(make, i, count);
+  }
+}
+
+constexpr std::size_t widest = HWY_MAX_BYTES / sizeof(double);
+
+}  // namespace rotary::impl::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
+#endif

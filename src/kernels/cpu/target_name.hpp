@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of SIMD targets, and whether this processor has one.
+#pragma once
+
+#include <hwy/targets.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace rotary::impl {
+
+/// "N_AVX2" to "avx2".
+template <std::size_t size>
+constexpr std::array<char, size - 3> target_name(const char (&space)[size]) {
+  std::array<char, size - 3> name{};
+  for (std::size_t i = 0; i + 3 < size; ++i) {
+    const char letter = space[i + 2];
+    name[i] = 'A' <= letter && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  }
+  return name;
+}
+
+template <std::int64_t target>
+bool is_supported() noexcept {
+  static const bool supported = (hwy::SupportedTargets() & target) != 0;
+  return supported;
+}
+
+}  // namespace rotary::impl
