@@ -20,12 +20,17 @@
 
 namespace rotary {
 
+namespace formats {
+class Gguf;
+}
+
 /// One rope of a model: gemma3 has "local" and "global", most have "default".
 struct ModelRope {
   std::string name;
   Rope rope;
   std::optional<std::int64_t> original_context;  ///< L, tokens
   std::optional<std::int64_t> context;           ///< max_position_embeddings, tokens
+  bool of_layers = true;  ///< false: of an image encoder ("vision"), which layers() does not count
 };
 
 using ModelNumberOrText = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
@@ -49,13 +54,18 @@ struct ModelOptions {
 
 class ROTARY_API Model {
  public:
-  enum class Source { hf_config, gguf, preset, flags };
+  enum class Source { hf_config, params, gguf, preset, flags };
 
-  /// A directory with a config.json, a config.json, a .gguf, or a .safetensors (the config.json beside it).
+  /// A directory with a config.json or else a params.json, either file, a .gguf (of a split one the first), or a
+  /// .safetensors (the .json beside it). What a .json is, Hugging Face's, Mistral's, Meta's or gpt-oss's own, is told
+  /// by its keys.
   static Result<Model> from_path(const std::string& path, const ModelOptions& options = {});
-  /// The text of a config.json; `origin` names it in messages.
+  /// The text of a config.json or params.json; `origin` names it in messages.
   static Result<Model> from_config(std::string_view json, const std::string& origin = "config",
                                    const ModelOptions& options = {});
+  /// A GGUF that is open already.
+  static Result<Model> from_gguf(const formats::Gguf& file, const std::string& origin = "gguf",
+                                 const ModelOptions& options = {});
   /// A model the library knows by name: presets().
   static Result<Model> from_preset(std::string_view name, const ModelOptions& options = {});
   /// One rope for every layer, from the caller's own options.

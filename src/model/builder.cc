@@ -9,6 +9,7 @@ namespace {
 using impl::RopeDescription;
 
 Result<Spectrum> spectrum_of(const RopeDescription& rope, std::optional<std::int64_t> length) {
+  if (rope.spectrum) return *rope.spectrum;
   const auto spectrum = Spectrum::make({.rotary_dim = rope.rotary_dim.value,
                                         .base = rope.base.value,
                                         .scaling = rope.scaling.value,
@@ -95,7 +96,8 @@ void ModelBuilder::add_rope(const RopeDescription& description) {
   }
   const bool stated = std::ranges::any_of(description.scaling_values,
                                           [](const ModelValue& v) { return v.key == "attention_factor"; });
-  if (!std::holds_alternative<scaling::None>(description.scaling.value) && !stated) {
+  const bool made = description.spectrum.has_value();
+  if (!std::holds_alternative<scaling::None>(description.scaling.value) && !stated && !made) {
     add_value({index, "attention_factor", spectrum->attention_factor(),
                attention_rule(description.scaling.value, spectrum->attention_factor())});
   }
@@ -114,7 +116,7 @@ void ModelBuilder::add_rope(const RopeDescription& description) {
     return sourced ? std::optional(sourced->value) : std::nullopt;
   };
   model_.ropes_.push_back({description.name, *std::move(rope), tokens(description.original_context),
-                           tokens(description.context)});
+                           tokens(description.context), description.of_layers});
 }
 
 void ModelBuilder::add_rope(std::string name, Rope rope, std::string from) {

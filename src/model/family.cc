@@ -111,6 +111,13 @@ constexpr Family families[] = {
 };
 // clang-format on
 
+const Family* row(std::string_view Family::*names, std::string_view word) noexcept {
+  const auto found = std::ranges::find_if(families, [&](const Family& f) { return lists(f.*names, word); });
+  return found == std::end(families) ? nullptr : &*found;
+}
+
+}  // namespace
+
 bool lists(std::string_view words, std::string_view word) noexcept {
   while (!words.empty()) {
     const std::size_t end = std::min(words.find(' '), words.size());
@@ -119,13 +126,6 @@ bool lists(std::string_view words, std::string_view word) noexcept {
   }
   return false;
 }
-
-const Family* row(std::string_view Family::*names, std::string_view word) noexcept {
-  const auto found = std::ranges::find_if(families, [&](const Family& f) { return lists(f.*names, word); });
-  return found == std::end(families) ? nullptr : &*found;
-}
-
-}  // namespace
 
 const Family* family_of_model_type(std::string_view model_type) noexcept {
   return row(&Family::model_types, model_type);

@@ -43,6 +43,9 @@ struct Family {
   std::string_view unsupported = {};  ///< why not, if this family cannot be described
 };
 
+/// True if `word` is one of `words`, which spaces separate.
+bool lists(std::string_view words, std::string_view word) noexcept;
+
 /// The row, or null.
 const Family* family_of_model_type(std::string_view model_type) noexcept;
 const Family* family_of_gguf(std::string_view architecture) noexcept;

@@ -12,6 +12,12 @@
 namespace rotary::impl {
 namespace {
 
+constexpr std::string_view rope_keys[] = {
+    "rope_theta",          "rope_scaling",         "rope_parameters",  "partial_rotary_factor",
+    "rotary_emb_base",     "rotary_base",          "rotary_pct",       "rope_pct",
+    "rope_percent",        "rotary_dim",           "rope_dim",         "rotary_emb_dim",
+    "rotary_emb_fraction", "rope_local_base_freq", "rope_local_theta", "rope_global_theta",
+    "rope_ratio",          "rope_interleave"};
 constexpr std::string_view base_keys[] = {"rope_theta", "rotary_emb_base", "rotary_base", "global_rope_theta",
                                           "rope_global_theta"};
 constexpr std::string_view local_base_keys[] = {"rope_local_base_freq", "local_rope_theta",
@@ -270,18 +276,17 @@ std::string architecture_of(const Keys& document) {
 
 }  // namespace
 
-void warn_about_similar_keys(const HfConfig& config) {
-  constexpr auto known = std::to_array<std::string_view>(
-      {"rope_theta", "rope_scaling", "rope_parameters", "partial_rotary_factor", "rotary_emb_base",
-       "rotary_base", "rotary_pct", "rope_pct", "rope_percent", "rotary_dim", "rope_dim", "rotary_emb_dim",
-       "rotary_emb_fraction", "rope_local_base_freq", "rope_local_theta", "rope_global_theta", "rope_ratio",
-       "rope_interleave"});
-  for (const auto& [key, value] : config.top.object()) {
+void warn_about_similar_keys(const Keys& top, std::span<const std::string_view> known,
+                             ModelBuilder& builder) {
+  for (const auto& [key, value] : top.object()) {
     const bool looks_like_one = key.starts_with("rope") || key.starts_with("rotary_");
     if (!looks_like_one || value.is_null() || std::ranges::find(known, key) != known.end()) continue;
-    const std::string_view close = key.find("scal") != key.npos ? "rope_scaling" : similar(key, known);
-    config.builder.warn(config.top.path_of(key), ": not a key that is read",
-                        close.empty() ? "" : message("; did you mean ", close, "?"));
+    const std::string_view close = key.find("scal") != key.npos && !std::ranges::count(known, "rope_scaling")
+                                       ? std::string_view()
+                                   : key.find("scal") != key.npos ? "rope_scaling"
+                                                                  : similar(key, known);
+    builder.warn(top.path_of(key), ": not a key that is read",
+                 close.empty() ? "" : message("; did you mean ", close, "?"));
   }
 }
 
@@ -306,7 +311,7 @@ void read_hf_config(const Json& json, ModelBuilder& builder) {
         type.empty() ? "model_type: missing" : message("model_type ", in_quotes(type), ": not known"),
         ", so the pairing half_split is assumed");
   }
-  warn_about_similar_keys(config);
+  warn_about_similar_keys(top, rope_keys, builder);
   const LayerPlan layers = read_layers(config);
   if (builder.failed()) return;
   const auto plans = plan_ropes(config, layers);

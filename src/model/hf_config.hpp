@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,10 @@ struct HfConfig {
   std::string family_default() const { return message("default of ", model_type); }
 };
 
+/// Stated, the family's, or width / heads; nothing where neither is there. `is_global`: of the layers of full
+/// attention.
+std::optional<Sourced<std::int64_t>> head_dim_of(const HfConfig& config, bool is_global);
+
 /// head_dim, rotary_dim and rotary_offset of the rope that the two dictionaries describe and whose scaling is
 /// known.
 void read_window(const HfConfig& config, const Keys& now, const Keys& before, bool is_global,
@@ -41,7 +46,7 @@ inline constexpr std::string_view full_attention = "full_attention", sliding_att
 /// "linear_attention", "mamba", ...: layers that no rope is for.
 bool is_without_positions(std::string_view layer_type) noexcept;
 
-/// Keys that look like a misspelled rope key: a warning each.
-void warn_about_similar_keys(const HfConfig& config);
+/// Keys that look like one of rope and are none of the known ones: a warning each.
+void warn_about_similar_keys(const Keys& top, std::span<const std::string_view> known, ModelBuilder& builder);
 
 }  // namespace rotary::impl

@@ -8,7 +8,8 @@ namespace {
 
 constexpr std::string_view count_keys[] = {"num_hidden_layers", "n_layer", "num_layers", "n_layers"};
 constexpr std::string_view pattern_keys[] = {"sliding_window_pattern", "_sliding_window_pattern",
-                                             "global_attn_every_n_layers", "no_rope_layer_interval"};
+                                             "global_attn_every_n_layers", "no_rope_layer_interval",
+                                             "nope_layer_interval"};
 constexpr std::int64_t most_layers = 10000;
 
 std::optional<std::size_t> layer_count(const HfConfig& config) {

@@ -21,26 +21,6 @@ std::optional<Sourced<std::int64_t>> integer_of(const HfConfig& config,
   return agreed.value();
 }
 
-std::optional<Sourced<std::int64_t>> head_dim_of(const HfConfig& config, bool is_global) {
-  if (is_global) {
-    if (auto stated = config.top.integer("global_head_dim")) return stated;
-    if (config.family.global_head_dim != 0)
-      return Sourced<std::int64_t>{config.family.global_head_dim, config.family_default()};
-  }
-  if (auto stated = integer_of(config, head_dim_keys)) return stated;
-  if (config.family.head_dim != 0)
-    return Sourced<std::int64_t>{config.family.head_dim, config.family_default()};
-  const auto hidden = integer_of(config, hidden_keys), heads = integer_of(config, heads_keys);
-  if (!hidden || !heads) return std::nullopt;
-  if (heads->value <= 0 || hidden->value % heads->value != 0) {
-    config.builder.malformed(hidden->from, " ", hidden->value, ": must be a multiple of ", heads->from, " ",
-                             heads->value, " where head_dim is not stated");
-    return std::nullopt;
-  }
-  return Sourced<std::int64_t>{hidden->value / heads->value,
-                               message("derived: ", hidden->from, " / ", heads->from)};
-}
-
 /// MLA: lanes without positions, then the lanes that turn. head_dim is often given as the latter alone.
 bool read_latent_window(const HfConfig& config, RopeDescription& rope) {
   const auto turning = config.top.integer("qk_rope_head_dim");
@@ -78,6 +58,29 @@ Sourced<std::int64_t> part_of_head(const HfConfig& config, std::int64_t head_dim
 }
 
 }  // namespace
+
+std::optional<Sourced<std::int64_t>> head_dim_of(const HfConfig& config, bool is_global) {
+  if (is_global) {
+    if (auto stated = config.top.integer("global_head_dim")) return stated;
+    if (config.family.global_head_dim != 0)
+      return Sourced<std::int64_t>{config.family.global_head_dim, config.family_default()};
+  }
+  if (auto stated = integer_of(config, head_dim_keys)) return stated;
+  if (config.family.head_dim != 0)
+    return Sourced<std::int64_t>{config.family.head_dim, config.family_default()};
+  // Qwen2-VL's image encoder has a hidden_size too, which is its language model's.
+  auto hidden = config.top.integer("embed_dim");
+  if (!hidden) hidden = integer_of(config, hidden_keys);
+  const auto heads = integer_of(config, heads_keys);
+  if (!hidden || !heads) return std::nullopt;
+  if (heads->value <= 0 || hidden->value % heads->value != 0) {
+    config.builder.malformed(hidden->from, " ", hidden->value, ": must be a multiple of ", heads->from, " ",
+                             heads->value, " where head_dim is not stated");
+    return std::nullopt;
+  }
+  return Sourced<std::int64_t>{hidden->value / heads->value,
+                               message("derived: ", hidden->from, " / ", heads->from)};
+}
 
 void read_window(const HfConfig& config, const Keys& now, const Keys& before, bool is_global,
                  RopeDescription& rope) {

@@ -31,12 +31,23 @@ Result<std::string> read_text(const fs::path& path) {
   return text;
 }
 
+/// The file of a folder that describes its model.
+std::optional<fs::path> description_in(const fs::path& folder) {
+  std::error_code error;
+  for (const auto name : {"config.json", "params.json"}) {
+    if (fs::exists(folder / name, error)) return folder / name;
+  }
+  return std::nullopt;
+}
+
 Result<Model> from_text(std::string_view json, Model::Source source, const std::string& origin,
                         const ModelOptions& options) {
   const auto document = impl::parse_json(json);
   if (!document) return impl::failure(document.status().code(), origin, ": ", document.status().message());
-  ModelBuilder builder(source, origin, options);
-  impl::read_hf_config(*document, builder);
+  const bool params = impl::is_params(*document);
+  ModelBuilder builder(params && source == Model::Source::hf_config ? Model::Source::params : source, origin,
+                       options);
+  params ? impl::read_params(*document, builder) : impl::read_hf_config(*document, builder);
   return std::move(builder).finish();
 }
 
@@ -45,23 +56,29 @@ Result<Model> from_text(std::string_view json, Model::Source source, const std::
 Result<Model> Model::from_path(const std::string& path, const ModelOptions& options) {
   std::error_code error;
   fs::path file(path);
-  if (fs::is_directory(file, error)) file /= "config.json";
+  if (fs::is_directory(file, error)) file = description_in(file).value_or(file / "config.json");
   if (file.extension() == ".gguf") {
     const auto gguf = formats::Gguf::open(file.string());
     if (!gguf) return gguf.status();
-    ModelBuilder builder(Source::gguf, file.string(), options);
-    impl::read_gguf(*gguf, builder);
-    return std::move(builder).finish();
+    return from_gguf(*gguf, file.string(), options);
   }
   if (file.extension() == ".safetensors") {
-    file.replace_filename("config.json");
-    if (!fs::exists(file, error))
+    const auto beside = description_in(file.parent_path());
+    if (!beside)
       return impl::failure(StatusCode::unreadable, path, ": a .safetensors says nothing about its rope, and ",
-                           "there is no config.json beside it");
+                           "there is no config.json or params.json beside it");
+    file = *beside;
   }
   const auto text = read_text(file);
   if (!text) return text.status();
   return from_text(*text, Source::hf_config, file.string(), options);
+}
+
+Result<Model> Model::from_gguf(const formats::Gguf& file, const std::string& origin,
+                               const ModelOptions& options) {
+  ModelBuilder builder(Source::gguf, origin, options);
+  impl::read_gguf(file, builder);
+  return std::move(builder).finish();
 }
 
 Result<Model> Model::from_config(std::string_view json, const std::string& origin,
@@ -93,7 +110,10 @@ const ModelRope* Model::find_rope(std::string_view name) const noexcept {
 
 Result<Rope> Model::rope_for_layer(std::int64_t layer) const {
   const auto layers = static_cast<std::int64_t>(layers_.size());
-  if (layers == 0 && ropes_.size() == 1 && layer >= 0) return ropes_.front().rope;
+  const auto of_layers = std::ranges::count(ropes_, true, &ModelRope::of_layers);
+  if (layers == 0 && of_layers == 1 && layer >= 0) {
+    return std::ranges::find(ropes_, true, &ModelRope::of_layers)->rope;
+  }
   if (layer < 0 || layer >= layers) {
     return impl::failure(StatusCode::out_of_range, origin_, ": layer ", layer, ": there are ", layers);
   }

@@ -10,6 +10,9 @@
 namespace rotary::impl {
 
 void read_hf_config(const Json& document, ModelBuilder& builder);
+/// True for a params.json of Mistral or Meta and the config.json of gpt-oss's own code.
+bool is_params(const Json& document);
+void read_params(const Json& document, ModelBuilder& builder);
 void read_gguf(const formats::Gguf& file, ModelBuilder& builder);
 
 }  // namespace rotary::impl

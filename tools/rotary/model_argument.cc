@@ -174,10 +174,10 @@ const ModelRope* RopeChoice::choose(const Model& model) const {
     const auto index = model.layers()[static_cast<std::size_t>(*layer_)];
     return index ? &model.ropes()[*index] : nullptr;
   }
-  if (model.ropes().size() != 1)
+  if (std::ranges::count(model.ropes(), true, &ModelRope::of_layers) != 1)
     throw Failure(Exit::usage,
                   "the model's ropes are " + rope_names(model) + ": choose with --layer or --rope");
-  return &model.ropes().front();
+  return &*std::ranges::find(model.ropes(), true, &ModelRope::of_layers);
 }
 
 }  // namespace rotary::tool

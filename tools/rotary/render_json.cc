@@ -20,6 +20,8 @@ std::string_view kind(Model::Source source) {
   switch (source) {
     case Model::Source::hf_config:
       return "hf_config";
+    case Model::Source::params:
+      return "params";
     case Model::Source::gguf:
       return "gguf";
     case Model::Source::preset:

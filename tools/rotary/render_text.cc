@@ -24,6 +24,8 @@ std::string source_words(const Model& model) {
   switch (model.source()) {
     case Model::Source::hf_config:
       return "a config.json in Hugging Face's words";
+    case Model::Source::params:
+      return "a .json in the words of the model's own code";
     case Model::Source::gguf:
       return "a GGUF file";
     case Model::Source::preset:

@@ -34,7 +34,7 @@ TEST(Path, Unreadable) {
                "/nowhere/config.json: No such file or directory");
   EXPECT_FAILS(Model::from_path("/nowhere/model.safetensors"), StatusCode::unreadable,
                "/nowhere/model.safetensors: a .safetensors says nothing about its rope, and there is no "
-               "config.json beside it");
+               "config.json or params.json beside it");
   EXPECT_FAILS(Model::from_path("/nowhere/model.gguf"), StatusCode::unreadable, "/nowhere/model.gguf");
   EXPECT_FAILS(Model::from_path("/dev"), StatusCode::unreadable, "/dev/config.json");
 }

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// params.json as Mistral and Meta write it, and the config.json of gpt-oss's own code: one flat object each, whose
+// constants stand in that code. Sources: mistral-inference's transformer.py and rope.py, vLLM's
+// transformers_utils/configs/mistral.py; llama-models' model.py, Transformers' convert_llama4_weights_to_hf.py;
+// gpt-oss's torch/model.py.
+#include <algorithm>
+#include <array>
+
+#include "model/hf_config.hpp"
+#include "model/readers.hpp"
+#include "model/vision.hpp"
+
+namespace rotary::impl {
+namespace {
+
+enum class Dialect { mistral, meta, gpt_oss };
+
+struct Facts {
+  std::string_view code;  ///< whose constants they are
+  std::string_view model_type;
+  Pairing pairing;
+  std::array<std::string_view, 6> rope_keys;
+};
+constexpr Facts facts[] = {
+    {"mistral-inference", "mistral", Pairing::interleaved, {"rope_theta"}},
+    {"Meta's code",
+     "llama",
+     Pairing::interleaved,
+     {"rope_theta", "rope_scaling_factor", "rope_high_freq_factor"}},
+    {"gpt-oss's code",
+     "gpt_oss",
+     Pairing::half_split,
+     {"rope_theta", "rope_scaling_factor", "rope_ntk_alpha", "rope_ntk_beta"}},
+};
+
+bool has_any(const Json::Object& object, std::initializer_list<std::string_view> keys) {
+  return std::ranges::any_of(keys, [&](auto key) { return find(object, key) != nullptr; });
+}
+
+std::optional<Dialect> dialect_of(const Json& document) {
+  const auto* object = document.get<Json::Object>();
+  if (object == nullptr || has_any(*object, {"architectures"})) return std::nullopt;
+  const Json* type = find(*object, "model_type");
+  const auto* word = type == nullptr ? nullptr : type->get<std::string>();
+  if (type != nullptr && (word == nullptr || *word != "transformer")) return std::nullopt;
+  if (has_any(*object, {"initial_context_length", "rope_ntk_alpha", "rope_ntk_beta"}))
+    return Dialect::gpt_oss;
+  if (!has_any(*object, {"dim"}) || !has_any(*object, {"n_layers"}) || !has_any(*object, {"n_heads"})) {
+    return std::nullopt;
+  }
+  const bool meta = has_any(*object, {"use_scaled_rope", "multiple_of", "ffn_dim_multiplier", "ffn_exp"});
+  return meta ? Dialect::meta : Dialect::mistral;
+}
+
+class ParamsReader {
+ public:
+  ParamsReader(const HfConfig& config, const Facts& known)
+      : config_(config), facts_(known), top_(config.top), builder_(config.builder) {}
+
+  void read(Dialect dialect) {
+    builder_.add_value({0, "model_type", std::string(facts_.model_type), "derived: the keys of the file"});
+    warn_about_similar_keys(top_, facts_.rope_keys, builder_);
+    const LayerPlan layers = read_layers(config_);
+    RopeDescription rope;
+    read_window(config_, nothing_, nothing_, false, rope);
+    rope.scaling = {scaling::None{}, "default: no scaling stated"};
+    rope.direction = {Direction::forward, "default"};
+    rope.pairing = {facts_.pairing, message("how ", facts_.code, " rotates")};
+    if (const auto& option = builder_.options().pairing) rope.pairing = {*option, "option pairing"};
+    Agreed<std::int64_t> context(builder_);
+    for (const auto key : {"max_position_embeddings", "max_seq_len"}) context.add(top_.integer(key));
+    rope.context = context.value();
+    dialect == Dialect::mistral ? read_mistral(rope)
+    : dialect == Dialect::meta  ? read_meta(rope)
+                                : read_gpt_oss(rope);
+    builder_.add_rope(rope);
+    std::vector<std::optional<std::size_t>> assigned;
+    for (const bool without : layers.without_rope)
+      assigned.push_back(without ? std::nullopt : std::optional(0U));
+    builder_.set_layers(std::move(assigned));
+    if (dialect == Dialect::mistral) read_mistral_vision();
+  }
+
+ private:
+  std::string constant() const { return message("default of ", facts_.code); }
+  void read_base(RopeDescription& rope, Sourced<double> otherwise) {
+    rope.base = top_.number("rope_theta").value_or(std::move(otherwise));
+  }
+  template <class T, class Field>
+  void take(RopeDescription& rope, std::string_view name, Field& field, Sourced<T> value) {
+    field = value.value;
+    rope.scaling_values.push_back({0, std::string(name), value.value, value.from, value.assumed});
+  }
+  void set_original(RopeDescription& rope, const Sourced<double>& length) {
+    if (length.value >= 1 && length.value < 9e15) {
+      rope.original_context =
+          Sourced<std::int64_t>{static_cast<std::int64_t>(length.value), length.from, length.assumed};
+    }
+  }
+
+  /// A file that has YaRN states all of it but the switch of its magnitude.
+  void read_mistral(RopeDescription& rope) {
+    const bool window = top_.find("sliding_window") != nullptr;
+    read_base(rope,
+              {window ? 1e4 : 1e6,
+               window ? "default: base 10000 with a sliding_window" : "default of mistral-inference", true});
+    if (const Keys yarn = top_.child("yarn"); yarn.present()) read_mistral_yarn(yarn, rope);
+    const Keys temperature = top_.child("llama_4_scaling");
+    for (const auto& [key, name] : {std::pair{"beta", "temperature_scale"},
+                                    {"original_max_position_embeddings", "temperature_length"}}) {
+      const auto value = temperature.number(key);
+      if (value) builder_.add_value({0, name, value->value, value->from});
+      if (temperature.present() && !value) builder_.malformed(temperature.path_of(key), ": missing");
+    }
+  }
+
+  void read_mistral_yarn(const Keys& yarn, RopeDescription& rope) {
+    constexpr std::string_view known[] = {"factor", "original_max_position_embeddings", "beta", "alpha",
+                                          "apply_scale"};
+    for (const auto& [key, value] : yarn.object()) {
+      if (std::ranges::find(known, key) == std::end(known))
+        builder_.warn(yarn.path_of(key), ": Mistral's YaRN has no such key, so it is not read");
+    }
+    const auto required = [&](std::string_view key) {
+      const auto value = yarn.number(key);
+      if (!value) builder_.malformed(yarn.path_of(key), ": missing, and the scaling needs it");
+      return value.value_or(Sourced<double>{});
+    };
+    const auto factor = required("factor"), length = required("original_max_position_embeddings");
+    const auto fast = yarn.number("beta").value_or(Sourced<double>{32, "default of yarn"});
+    const auto slow = yarn.number("alpha").value_or(Sourced<double>{1, "default of yarn"});
+    const auto scale = yarn.boolean("apply_scale").value_or(Sourced<bool>{true, constant()});
+    if (builder_.failed()) return;
+    const auto read = [&](auto type) {
+      take(rope, "factor", type.factor, factor);
+      take(rope, "original_max_position_embeddings", type.original_max_position_embeddings, length);
+      take(rope, "beta_fast", type.beta_fast, fast);
+      take(rope, "beta_slow", type.beta_slow, slow);
+      return type;
+    };
+    set_original(rope, length);
+    if (rope.rotary_offset.value != 0) {  // latent attention: the magnitude goes to the softmax
+      auto type = read(scaling::DeepseekYarn{.mscale_all_dim = 1, .apply_yarn_scaling = scale.value});
+      rope.scaling_values.push_back({0, "mscale_all_dim", 1.0, constant()});
+      rope.scaling_values.push_back({0, "apply_yarn_scaling", scale.value, scale.from});
+      rope.scaling = {type, "yarn"};
+      return;
+    }
+    auto type = read(scaling::Yarn{});
+    if (!scale.value) take(rope, "attention_factor", type.attention_factor, Sourced<double>{1, scale.from});
+    rope.scaling = {type, "yarn"};
+  }
+
+  void read_mistral_vision() {
+    const Keys nested = top_.child("multimodal").child("vision_encoder_args");
+    const Keys vision = nested.present() ? nested : top_.child("vision_encoder");
+    if (vision.present()) add_vision(vision, "pixtral", Pairing::interleaved, builder_);
+  }
+
+  /// use_scaled_rope says that the frequencies are scaled; by what is in the code.
+  void read_meta(RopeDescription& rope) {
+    read_base(rope, {1e4, "default of Meta's code for Llama 2", true});
+    const auto scaled = top_.boolean("use_scaled_rope");
+    if (!scaled || !scaled->value) return;
+    scaling::Llama3 llama3;
+    const auto factor = top_.number("rope_scaling_factor");
+    if (!factor) {
+      builder_.warn(scaled->from,
+                    ": the file does not state the factor; 8 is taken, as Meta's code of Llama 3.1 has "
+                    "it, where Hugging Face's configs of Llama 3.2 say 32");
+    }
+    take(rope, "factor", llama3.factor, factor.value_or(Sourced<double>{8, constant(), true}));
+    take(rope, "low_freq_factor", llama3.low_freq_factor, Sourced<double>{1, constant()});
+    take(rope, "high_freq_factor", llama3.high_freq_factor,
+         top_.number("rope_high_freq_factor").value_or(Sourced<double>{4, constant()}));
+    const Sourced<double> length{8192, constant()};
+    take(rope, "original_max_position_embeddings", llama3.original_max_position_embeddings, length);
+    set_original(rope, length);
+    rope.scaling = {llama3, scaled->from};
+  }
+
+  void read_gpt_oss(RopeDescription& rope) {
+    const auto number = [&](std::string_view key, double otherwise) {
+      return top_.number(key).value_or(Sourced<double>{otherwise, constant()});
+    };
+    rope.base = number("rope_theta", 150000);
+    const auto factor = number("rope_scaling_factor", 32), length = number("initial_context_length", 4096);
+    if (!(factor.value > 1) || builder_.failed()) return;
+    scaling::Yarn yarn;
+    take(rope, "factor", yarn.factor, factor);
+    take(rope, "original_max_position_embeddings", yarn.original_max_position_embeddings, length);
+    take(rope, "beta_fast", yarn.beta_fast, number("rope_ntk_beta", 32));
+    take(rope, "beta_slow", yarn.beta_slow, number("rope_ntk_alpha", 1));
+    take(rope, "truncate", yarn.truncate, Sourced<bool>{false, constant()});
+    rope.scaling = {yarn, factor.from};
+    set_original(rope, length);
+    if (const double context = factor.value * length.value; !rope.context && context >= 1 && context < 9e15) {
+      rope.context = Sourced<std::int64_t>{static_cast<std::int64_t>(context),
+                                           message("derived: ", length.from, " * ", factor.from)};
+    }
+  }
+
+  const HfConfig& config_;
+  const Facts& facts_;
+  const Keys& top_;
+  ModelBuilder& builder_;
+  const Keys nothing_{nullptr, "", builder_};
+};
+
+}  // namespace
+
+bool is_params(const Json& document) { return dialect_of(document).has_value(); }
+
+void read_params(const Json& document, ModelBuilder& builder) {
+  const Dialect dialect = dialect_of(document).value();
+  const Facts& known = facts[static_cast<std::size_t>(dialect)];
+  builder.set_names("", std::string(known.model_type));
+  const Keys top(document.get<Json::Object>(), "", builder);
+  Family family{.model_types = known.model_type, .pairing = known.pairing};
+  if (top.find("nope_layer_interval") != nullptr) family.no_rope = NoRope::every_nth;
+  ParamsReader({top, std::string(known.model_type), family, true, builder}, known).read(dialect);
+}
+
+}  // namespace rotary::impl

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rope of an image encoder: two axes, rows and columns of patches.
+#pragma once
+
+#include <string_view>
+
+#include "model/keys.hpp"
+
+namespace rotary::impl {
+
+/// True where the table of image encoders has a row for this model_type.
+bool is_vision_model(std::string_view model_type) noexcept;
+
+/// Adds rope "vision" of an encoder that this object describes; `pairing` where its file orders lanes otherwise
+/// than Hugging Face's. A type without rope adds nothing, one that cannot be described a value that says so.
+void add_vision(const Keys& config, std::string_view model_type, std::optional<Pairing> pairing,
+                ModelBuilder& builder);
+
+}  // namespace rotary::impl
