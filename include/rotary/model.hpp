@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <rotary/export.hpp>
+#include <rotary/peer.hpp>
 #include <rotary/rope.hpp>
 #include <rotary/status.hpp>
 #include <span>
@@ -88,6 +89,18 @@ class ROTARY_API Model {
   /// layer has no rope.
   Result<Rope> rope_for_layer(std::int64_t layer) const;
 
+  /// ModelOptions::length, as the model was read with.
+  std::optional<std::int64_t> length() const noexcept { return length_; }
+
+  /// The model with the numbers that a peer computes from the same description; what changed says so in
+  /// values(). Errors: unsupported, where the peer cannot run one of the ropes.
+  Result<Model> as(Peer peer) const;
+  /// One rope as a peer computes it, for sequences of `length` tokens; without one, for length(). `rope` is an
+  /// index into ropes().
+  PeerRope rope_as(Peer peer, std::size_t rope, std::optional<std::int64_t> length = {}) const;
+  /// One rope by this library's own rules, for another length.
+  Result<Rope> rope_at(std::size_t rope, std::int64_t length) const;
+
   std::span<const ModelValue> values() const noexcept { return values_; }
   /// What is doubtful, in sentences.
   std::span<const std::string> warnings() const noexcept { return warnings_; }
@@ -95,6 +108,7 @@ class ROTARY_API Model {
  private:
   friend class ModelBuilder;
   Source source_ = Source::flags;
+  std::optional<std::int64_t> length_;
   std::string origin_, architecture_, model_type_;
   std::vector<ModelRope> ropes_;
   std::vector<std::optional<std::size_t>> layers_;

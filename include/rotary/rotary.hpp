@@ -18,7 +18,9 @@
 #include <rotary/formats/npy.hpp>
 #include <rotary/formats/safetensors.hpp>
 #include <rotary/kernels.hpp>
+#include <rotary/length_rule.hpp>
 #include <rotary/model.hpp>
+#include <rotary/peer.hpp>
 #include <rotary/positions.hpp>
 #include <rotary/rope.hpp>
 #include <rotary/rotate.hpp>

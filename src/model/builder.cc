@@ -53,6 +53,7 @@ ModelBuilder::ModelBuilder(Model::Source source, std::string origin, const Model
     : options_(options) {
   model_.source_ = source;
   model_.origin_ = std::move(origin);
+  model_.length_ = options.length;
 }
 
 void ModelBuilder::set_names(std::string architecture, std::string model_type) {

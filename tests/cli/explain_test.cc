@@ -46,13 +46,14 @@ TEST(ExplainJson, HasTheKeysOfItsSchemaInOrder) {
     return names;
   };
   EXPECT_EQ(keys(json), (std::vector<std::string>{"schema", "source", "architecture", "model_type", "ropes",
-                                                  "layers", "values", "warnings"}));
+                                                  "layers", "values", "warnings", "as", "peers"}));
   EXPECT_EQ(keys(json["source"]), (std::vector<std::string>{"path", "kind"}));
   EXPECT_EQ(
       keys(json["ropes"][0]),
       (std::vector<std::string>{"name", "head_dim", "rotary_dim", "rotary_offset", "base", "scaling",
                                 "pairing", "direction", "axis_sections", "attention_factor", "softmax_factor",
-                                "original_context", "context", "length", "inv_freq", "axis"}));
+                                "original_context", "context", "length", "inv_freq", "axis", "policy"}));
+  EXPECT_EQ(keys(json["values"][0]), (std::vector<std::string>{"rope", "key", "value", "from", "assumed"}));
   EXPECT_EQ(json["schema"], "rotary.explain/1");
   EXPECT_EQ(json["source"]["kind"], "flags");
 }

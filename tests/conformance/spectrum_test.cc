@@ -72,6 +72,9 @@ TEST(Spectrum, EqualsTransformers) {
       const ModelRope* rope = model->find_rope(rope_name(expected.at("layer_type")));
       ASSERT_NE(rope, nullptr);
       expect_equal(*rope, expected);
+      const auto theirs = model->as(Peer::transformers);
+      ASSERT_TRUE(theirs) << theirs.status().message();
+      expect_equal(*theirs->find_rope(rope->name), expected);
       ++compared;
     }
   }

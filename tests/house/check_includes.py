@@ -28,7 +28,8 @@ ALLOWED = {
 # described by (rope.hpp and the calls in it) are one room, so that a model can hold a Rope.
 PUBLIC_ROOM = {
     "status": "base", "dtype": "base", "tensor": "base", "export": "base", "version": "base", "executor": "base",
-    "spectrum": "spectrum", "axes": "spectrum", "scaling": "spectrum", "temperature": "spectrum", "positions": "positions", "angles": "angles",
+    "spectrum": "spectrum", "axes": "spectrum", "scaling": "spectrum", "temperature": "spectrum", "length_rule": "spectrum",
+    "peer": "model", "positions": "positions", "angles": "angles",
     "rope": "rope", "rotate": "rope", "kernels": "rope", "attention": "attention", "classic": "classic",
     "model": "model", "formats": "formats", "rotary": "everything",
 }

@@ -17,14 +17,19 @@ struct Options {
 };
 
 void explain(const Options& options) {
-  const Model model = options.model.load();
+  const Model stated = options.model.stated();
+  const Model model = options.model.as_asked(stated);
   const auto length = options.model.length();
-  std::cout << (options.json ? pretty(explain_json(model, length)) : printable(explain_text(model, length)));
+  const auto as = options.model.as();
+  const auto reports = peer_reports(stated, length);
+  std::cout << (options.json ? pretty(explain_json(model, length, reports, as))
+                             : printable(explain_text(model, length, reports, as)));
 }
 
 constexpr const char* footer = R"(Examples:
   rotary explain llama-3.1-8b
   rotary explain ./my-model/config.json --length 65536
+  rotary explain ministral-3-3b --as vllm
   rotary explain model.gguf --json | jq '.ropes[0].inv_freq'
   rotary explain --base 500000 --head-dim 128 --scaling llama3 --factor 8)";
 

@@ -59,6 +59,12 @@ void ModelArgument::add_to(CLI::App& command) {
   command.add_option("--length", length_, "Tokens, for scaling types whose frequencies depend on the length")
       ->check(CLI::PositiveNumber)
       ->option_text("N");
+  command
+      .add_option("--as", as_,
+                  "The numbers another system computes from the same description: transformers,\n"
+                  "llama.cpp, vllm, sglang, mlx. Its rounding is --angles")
+      ->check(one_of(peers))
+      ->option_text("PEER");
   command.add_flag("--strict", strict_, "Take every warning about MODEL as an error");
 
   const auto flag = [&](const char* name, auto& target, const char* unit, const char* help) {
@@ -105,7 +111,11 @@ ModelOptions ModelArgument::options() const {
   return options;
 }
 
-Model ModelArgument::load() const {
+Model ModelArgument::as_asked(const Model& stated) const {
+  return as() ? take(stated.as(*as()), Exit::unsupported) : stated;
+}
+
+Model ModelArgument::stated() const {
   const std::string flag = first_structure_flag();
   if (!word_.empty() && !flag.empty())
     throw Failure(Exit::usage, flag + " describes a model by flags, but MODEL is \"" + word_ +

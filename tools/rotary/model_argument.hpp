@@ -17,8 +17,13 @@ class ModelArgument {
   /// The positional MODEL and every flag that describes one.
   void add_to(CLI::App& command);
 
-  /// Throws Failure.
-  Model load() const;
+  /// The model, as --as asks for it. Throws Failure.
+  Model load() const { return as_asked(stated()); }
+  /// The model as its description states it. Throws Failure.
+  Model stated() const;
+  /// Throws Failure: the peer cannot run one of its ropes.
+  Model as_asked(const Model& stated) const;
+  std::optional<Peer> as() const { return peer_from_name(as_); }
   std::optional<std::int64_t> length() const noexcept { return length_; }
 
  private:
@@ -34,7 +39,7 @@ class ModelArgument {
   std::string axis_order_;
   std::string scaling_;
   std::map<std::string, std::string> scaling_fields_;  // by the name in scaling.hpp; empty: not given
-  std::string pairing_, angles_;
+  std::string pairing_, angles_, as_;
   std::optional<std::int64_t> length_;
   bool strict_ = false;
 };

@@ -72,7 +72,8 @@ Json rope_json(const ModelRope& entry, std::optional<std::int64_t> length) {
           {"context", json_of(entry.context)},
           {"length", json_of(length)},
           {"inv_freq", spectrum.inv_freq()},
-          {"axis", spectrum.axis()}};
+          {"axis", spectrum.axis()},
+          {"policy", name(rope.policy())}};
 }
 
 void append(std::string& out, const Json& json, std::size_t indent) {
@@ -97,13 +98,18 @@ void append(std::string& out, const Json& json, std::size_t indent) {
 
 }  // namespace
 
-Json explain_json(const Model& model, std::optional<std::int64_t> length) {
+Json explain_json(const Model& model, std::optional<std::int64_t> length,
+                  const std::vector<PeerReport>& reports, std::optional<Peer> as) {
   Json ropes = Json::array(), layers = Json::array(), values = Json::array();
   for (const auto& rope : model.ropes()) ropes.push_back(rope_json(rope, length));
   for (const auto& layer : model.layers()) layers.push_back(json_of(layer));
   for (const auto& value : model.values()) {
     const Json held = std::visit([](const auto& v) { return Json(v); }, value.value);
-    values.push_back({{"rope", value.rope}, {"key", value.key}, {"value", held}, {"from", value.from}});
+    values.push_back({{"rope", value.rope},
+                      {"key", value.key},
+                      {"value", held},
+                      {"from", value.from},
+                      {"assumed", value.assumed}});
   }
   return {{"schema", "rotary.explain/1"},
           {"source", {{"path", model.origin()}, {"kind", kind(model.source())}}},
@@ -112,7 +118,9 @@ Json explain_json(const Model& model, std::optional<std::int64_t> length) {
           {"ropes", ropes},
           {"layers", layers},
           {"values", values},
-          {"warnings", model.warnings()}};
+          {"warnings", model.warnings()},
+          {"as", as ? Json(name(*as)) : Json()},
+          {"peers", peers_json(reports)}};
 }
 
 std::string pretty(const Json& json) {

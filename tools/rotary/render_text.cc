@@ -186,7 +186,8 @@ std::string wavelength_words(const ModelRope& entry) {
   return text;
 }
 
-std::string rope_text(const Model& model, std::size_t index, std::optional<std::int64_t> length) {
+std::string rope_text(const Model& model, std::size_t index, std::optional<std::int64_t> length,
+                      const std::vector<PeerReport>& reports) {
   const ModelRope& entry = model.ropes()[index];
   const Rope& rope = entry.rope;
   const Spectrum& spectrum = rope.spectrum();
@@ -210,7 +211,8 @@ std::string rope_text(const Model& model, std::size_t index, std::optional<std::
   if (spectrum.axes() > 1) text += item("axes", axis_words(spectrum));
   text += item("length", length_words(entry, length));
   text += item("wavelengths", wavelength_words(entry));
-  return text + item("angles", policy_words(rope.policy()));
+  text += item("angles", policy_words(rope.policy()));
+  return text + peers_text(reports, index, indent);
 }
 
 struct ValueText {
@@ -240,11 +242,14 @@ std::string values_text(const Model& model) {
 
 }  // namespace
 
-std::string explain_text(const Model& model, std::optional<std::int64_t> length) {
+std::string explain_text(const Model& model, std::optional<std::int64_t> length,
+                         const std::vector<PeerReport>& reports, std::optional<Peer> as) {
   std::string text = title(model);
+  if (as) text += paragraph("", 0, "as " + std::string(name(*as)) + " computes it");
   if (!model.warnings().empty()) text += "\ndoubtful\n";
   for (const auto& warning : model.warnings()) text += paragraph("  !", 4, warning);
-  for (std::size_t i = 0; i < model.ropes().size(); ++i) text += rope_text(model, i, length);
+  for (std::size_t i = 0; i < model.ropes().size(); ++i)
+    text += rope_text(model, i, length, as ? std::vector<PeerReport>() : reports);
   if (const std::string layers = layer_words(model, std::nullopt); !layers.empty())
     text += paragraph("", 0, "\nno rope, " + layers);
   if (model.ropes().empty()) text += "\nThis model has no rope.\n";

@@ -165,6 +165,23 @@ std::string pair_words(const Spectrum& spectrum) {
   return "pairs " + list(parts);
 }
 
+std::string choice_words(const Spectrum& spectrum) {
+  const auto inv_freq = spectrum.inv_freq();
+  if (!spectrum.base() || inv_freq.empty()) return {};
+  if (std::holds_alternative<scaling::DynamicNtk>(spectrum.scaling()))
+    return "base " + rounded(other_base(spectrum).value_or(*spectrum.base()), 12);
+  const auto* longrope = std::get_if<scaling::LongRope>(&spectrum.scaling());
+  if (!longrope) return {};
+  const auto is = [&](const std::vector<double>& divisors) {
+    for (std::size_t i = 0; i < inv_freq.size(); ++i) {
+      const double exponent = -static_cast<double>(i) / static_cast<double>(inv_freq.size());
+      if (!same(inv_freq[i] * divisors[i], std::pow(*spectrum.base(), exponent))) return false;
+    }
+    return true;
+  };
+  return is(longrope->short_factor) ? "the short list" : "the long list";
+}
+
 std::string attention_words(const Spectrum& spectrum) {
   const auto number = [](double value) { return rounded(value, 9); };
   const double a = spectrum.attention_factor();

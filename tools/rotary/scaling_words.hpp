@@ -17,6 +17,8 @@ std::string field_words(std::string_view field, bool value);
 std::string field_words(std::string_view field, const std::vector<double>& values);
 /// "pairs 0-28 kept, 29-34 between, 35-63 divided by 8"; empty where there is no base to compare with.
 std::string pair_words(const Spectrum& spectrum);
+/// What the length has chosen: "the long list", "base 30527.7"; empty for types that do not depend on it.
+std::string choice_words(const Spectrum& spectrum);
 /// What A is, by which rule, and what another rule would give.
 std::string attention_words(const Spectrum& spectrum);
 

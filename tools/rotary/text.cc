@@ -62,9 +62,12 @@ std::string rounded(double value, int significant) {
   return formatted(value, std::chars_format::general, significant);
 }
 
-std::string list(std::span<const std::string> words) {
+std::string list(std::span<const std::string> words, std::string_view between) {
   std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
+  for (const auto& word : words) {
+    if (&word != words.data()) text += between;
+    text += word;
+  }
   return text;
 }
 

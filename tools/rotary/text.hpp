@@ -21,7 +21,7 @@ std::string digits(double value);
 std::string rounded(double value, int significant = 4);
 
 /// "a, b, c".
-std::string list(std::span<const std::string> words);
+std::string list(std::span<const std::string> words, std::string_view between = ", ");
 /// "0-4, 6-10, 12": ascending numbers, runs joined.
 std::string ranges(std::span<const std::int64_t> numbers);
 /// "[2, 12, 4, 64]".

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <rotary/model.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/message.hpp"
+#include "base/names.hpp"
+#include "model/peer_rules.hpp"
+
+namespace rotary {
+namespace {
+
+constexpr std::string_view peer_names[] = {"transformers", "llama.cpp", "vllm", "sglang", "mlx"};
+
+bool same(double a, double b) { return std::fabs(a - b) <= 1e-12 * std::max(std::fabs(a), std::fabs(b)); }
+
+bool is_value(const ModelValue& value, std::size_t rope, std::string_view key) {
+  return value.rope == rope && value.key == key;
+}
+
+impl::PeerReading reading_of(const Model& model, std::size_t rope, std::optional<std::int64_t> length) {
+  const ModelRope& entry = model.ropes()[rope];
+  impl::PeerReading reading{.scaling = entry.rope.spectrum().scaling(), .length = length};
+  reading.context = entry.context;
+  reading.model_type = model.model_type();
+  reading.is_gguf = model.source() == Model::Source::gguf;
+  reading.is_latent = entry.rope.rotary_offset() > 0;
+  for (const ModelValue& value : model.values()) {
+    if (is_value(value, rope, "original_max_position_embeddings"))
+      reading.original_length_assumed = value.assumed;
+    if (is_value(value, rope, "truncate"))
+      reading.truncate_is_nested = std::ranges::count(value.from, '.') > 1;
+  }
+  return reading;
+}
+
+/// Frequencies of the file's own have no formula to read otherwise.
+Result<Spectrum> spectrum_of(const Spectrum& stated, const impl::PeerReading& reading) {
+  const std::vector<std::uint8_t> first_axis(stated.axis().size(), 0);
+  const auto axis = reading.one_axis ? std::span<const std::uint8_t>(first_axis) : stated.axis();
+  if (!stated.base()) return stated.with_axis(axis);
+  const auto made = Spectrum::make({.rotary_dim = 2 * stated.pairs(),
+                                    .base = *stated.base(),
+                                    .scaling = reading.scaling,
+                                    .length = reading.length});
+  return made ? made->with_axis(axis) : made;
+}
+
+Result<Rope> with_spectrum(const Rope& rope, const Result<Spectrum>& spectrum) {
+  if (!spectrum) return spectrum.status();
+  return Rope::make({.spectrum = *spectrum,
+                     .pairing = rope.pairing(),
+                     .head_dim = rope.head_dim(),
+                     .rotary_offset = rope.rotary_offset(),
+                     .direction = rope.direction(),
+                     .policy = rope.policy()});
+}
+
+bool changed(const Result<Rope>& before, const Result<Rope>& after) {
+  return !before || !after || !difference(*before, *after, 0).none();
+}
+
+using Fields = std::vector<std::pair<std::string_view, ModelNumberOrText>>;
+
+/// The fields of a scaling that hold a value.
+Fields fields_of(const Scaling& scaling) {
+  Fields held;
+  const auto hold = [&](std::string_view key, const auto& field) {
+    if constexpr (requires { *field; }) {
+      if (field) held.emplace_back(key, *field);
+    } else {
+      held.emplace_back(key, field);
+    }
+  };
+  std::visit([&](const auto& type) { type.fields(type, hold); }, scaling);
+  return held;
+}
+
+/// The values of one rope in the peer's words: what it changed is from it.
+void restate(std::vector<ModelValue>& values, std::size_t rope, const Scaling& before,
+             const PeerRope& after) {
+  const Spectrum& theirs = after.rope->spectrum();
+  const std::string from = impl::message("as ", name(after.peer));
+  for (const auto& [key, value] : fields_of(before)) {
+    std::erase_if(values, [&](const ModelValue& v) {
+      if (!is_value(v, rope, key)) return false;
+      const Fields now = fields_of(theirs.scaling());
+      return std::ranges::find(now, key, &Fields::value_type::first) == now.end();
+    });
+  }
+  Fields now = fields_of(theirs.scaling());
+  now.insert(now.begin(), {"scaling", std::string(name(theirs.scaling()))});
+  now.emplace_back("attention_factor", theirs.attention_factor());
+  for (const auto& [key, value] : now) {
+    const auto stated = std::ranges::find_if(values, [&](const auto& v) { return is_value(v, rope, key); });
+    if (stated == values.end()) {
+      values.push_back({rope, std::string(key), value, from});
+    } else if (stated->value != value) {
+      *stated = {rope, std::string(key), value, from};
+    }
+  }
+  for (const std::string& reason : after.reasons) {
+    values.push_back({rope, std::string(name(after.peer)), reason, from});
+  }
+}
+
+}  // namespace
+
+std::string_view name(Peer peer) noexcept { return impl::name_at(peer_names, peer); }
+std::optional<Peer> peer_from_name(std::string_view word) noexcept {
+  return impl::find_name<Peer>(peer_names, word);
+}
+
+PeerDifference difference(const Rope& ours, const Rope& theirs, double position) noexcept {
+  const Spectrum &a = ours.spectrum(), &b = theirs.spectrum();
+  PeerDifference d;
+  const auto ratio = [](double over, double under) { return same(over, under) ? 1.0 : over / under; };
+  d.attention_factor = ratio(b.attention_factor(), a.attention_factor());
+  d.softmax_factor = ratio(b.softmax_factor(), a.softmax_factor());
+  if (a.pairs() != b.pairs()) {
+    d.pairs = std::max(a.pairs(), b.pairs());
+    return d;
+  }
+  for (std::size_t i = 0; i < a.inv_freq().size(); ++i) {
+    const bool as_fast = same(a.inv_freq()[i], b.inv_freq()[i]);
+    if (as_fast && a.axis()[i] == b.axis()[i]) continue;
+    const double angle = as_fast ? 0 : position * (b.inv_freq()[i] - a.inv_freq()[i]);
+    if (d.pairs++ == 0 || std::fabs(angle) > std::fabs(d.angle)) {
+      d.worst_pair = static_cast<std::int64_t>(i);
+      d.angle = angle;
+    }
+  }
+  return d;
+}
+
+Result<Rope> Model::rope_at(std::size_t rope, std::int64_t length) const {
+  if (rope >= ropes_.size()) {
+    return impl::failure(StatusCode::out_of_range, origin_, ": rope ", rope, ": there are ", ropes_.size());
+  }
+  const Rope& stated = ropes_[rope].rope;
+  return with_spectrum(
+      stated, spectrum_of(stated.spectrum(), {.scaling = stated.spectrum().scaling(), .length = length}));
+}
+
+PeerRope Model::rope_as(Peer peer, std::size_t rope, std::optional<std::int64_t> length) const {
+  if (rope >= ropes_.size()) {
+    return {peer,
+            impl::failure(StatusCode::out_of_range, origin_, ": rope ", rope, ": there are ", ropes_.size())};
+  }
+  const Rope& stated = ropes_[rope].rope;
+  const std::string_view type = rotary::name(stated.spectrum().scaling());
+  if (Status status = impl::check_peer_type(peer, type); !status.ok()) return {peer, status};
+  impl::PeerReading reading = reading_of(*this, rope, length ? length : length_);
+  PeerRope result{peer, with_spectrum(stated, spectrum_of(stated.spectrum(), reading))};
+  for (const impl::PeerRule& rule : impl::peer_rules()) {
+    if (!rule.is_of(peer)) continue;
+    rule.apply(reading);
+    auto next = with_spectrum(stated, spectrum_of(stated.spectrum(), reading));
+    if (!changed(result.rope, next)) continue;
+    result.reasons.emplace_back(rule.sentence);
+    result.rope = std::move(next);
+  }
+  if (const auto* rule = impl::peer_length_rule(peer, type)) {
+    result.length_rule = rule->rule;
+    result.length_words = rule->words;
+  }
+  return result;
+}
+
+Result<Model> Model::as(Peer peer) const {
+  Model model = *this;
+  for (std::size_t i = 0; i < ropes_.size(); ++i) {
+    const PeerRope theirs = rope_as(peer, i);
+    if (!theirs.rope) {
+      return impl::failure(theirs.rope.status().code(), origin_, ": rope ", ropes_[i].name, ": ",
+                           theirs.rope.status().message());
+    }
+    if (!theirs.reasons.empty()) restate(model.values_, i, ropes_[i].rope.spectrum().scaling(), theirs);
+    model.ropes_[i].rope = *theirs.rope;
+  }
+  return model;
+}
+
+}  // namespace rotary

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// --as PEER, and what `rotary explain` says about those who read a file otherwise.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "run_command.hpp"
+#include "support/files.hpp"
+
+namespace rotary::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+/// Without the line breaks, which are for reading alone.
+std::string explain(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "explain");
+  const Ran ran = run_command(arguments);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  std::string out;
+  for (const char c : ran.out) {
+    const char piece = c == '\n' ? ' ' : c;
+    if (piece != ' ' || out.empty() || out.back() != ' ') out += piece;
+  }
+  return out;
+}
+Json explain_json(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "explain");
+  arguments.emplace_back("--json");
+  return Json::parse(run_command(arguments).out);
+}
+Json of_peer(const Json& json, std::string_view peer) {
+  for (const Json& entry : json["peers"])
+    if (entry["peer"] == peer) return entry;
+  return {};
+}
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+const std::vector<std::string> dynamic = {
+    "--head-dim", "128",      "--scaling", "dynamic", "--factor", "2", "--max-position-embeddings",
+    "4096",       "--length", "8192"};
+
+TEST(ExplainPeers, SaysTheDifferenceInWords) {
+  const std::string ministral = explain({"ministral-3-3b"});
+  EXPECT_TRUE(has(ministral, "against the numbers above, at 262144 tokens")) << ministral;
+  EXPECT_TRUE(has(ministral, "transformers, llama.cpp, sglang, mlx: the same numbers"));
+  EXPECT_TRUE(
+      has(ministral,
+          "vllm: attention factor 1.27725887 instead of 1: scores of rotated lanes 1.631 times larger. Why: "
+          "mscale and mscale_all_dim are not handed on to plain YaRN"));
+  EXPECT_TRUE(
+      has(explain({"gpt-oss-20b"}),
+          "llama.cpp, mlx: the angle of pair 12 at position 131071 differs by 28.93 rad (4.605 turns), the "
+          "furthest of 9 pairs. Why: truncate cannot be switched off"));
+}
+
+TEST(ExplainPeers, SaysNothingWhereAllAgree) {
+  EXPECT_FALSE(has(explain({"llama-3.1-8b"}), "peers"));
+  for (const Json& entry : explain_json({"llama-3.1-8b"})["peers"]) EXPECT_EQ(entry["status"], "same");
+}
+
+TEST(ExplainPeers, SaysWhoseLengthDecidesAndWhatItGives) {
+  const std::string text = explain(dynamic);
+  EXPECT_TRUE(has(text, "Length: by the batch: recomputed when a longer sequence comes than ever before"));
+  EXPECT_TRUE(has(text, "here base 30527.7367488"));
+  EXPECT_TRUE(has(text, "llama.cpp: cannot run it: scaling type dynamic: llama.cpp has none"));
+  EXPECT_TRUE(has(text, "Length: not at all; here base 10000"));
+  const Json json = explain_json(dynamic);
+  EXPECT_EQ(of_peer(json, "transformers")["length_rule"], "by_batch");
+  EXPECT_EQ(of_peer(json, "llama.cpp")["status"], "unsupported");
+  EXPECT_TRUE(of_peer(json, "llama.cpp")["attention_factor"].is_null());
+}
+
+TEST(ExplainPeers, JsonHasTheSameAsData) {
+  const Json json = explain_json({"gpt-oss-20b"});
+  EXPECT_TRUE(json["as"].is_null());
+  EXPECT_EQ(json["peers"].size(), 5U);
+  const Json mlx = of_peer(json, "mlx");
+  EXPECT_EQ(mlx["status"], "differs");
+  EXPECT_EQ(mlx["rope"], 0);
+  EXPECT_EQ(mlx["tokens"], 131072);
+  EXPECT_EQ(mlx["pairs_that_differ"], 9);
+  EXPECT_EQ(mlx["worst_pair"], 12);
+  EXPECT_NEAR(mlx["angle_difference"].get<double>(), 131071 * (0.00701571391 - 0.00679495949), 2e-5);
+  EXPECT_EQ(mlx["reasons"].size(), 1U);
+  EXPECT_TRUE(of_peer(json, "vllm")["worst_pair"].is_null());
+}
+
+TEST(As, GivesThePeersNumbers) {
+  const Json json = explain_json({"gpt-oss-20b", "--as", "llama.cpp"});
+  EXPECT_EQ(json["as"], "llama.cpp");
+  EXPECT_NEAR(json["ropes"][0]["inv_freq"][12].get<double>(), 0.00701571391, 1e-11);
+  EXPECT_EQ(of_peer(json, "llama.cpp")["status"], "differs")
+      << "peers are measured against the file's reading";
+  const std::string text = explain({"ministral-3-3b", "--as", "vllm"});
+  EXPECT_TRUE(has(text, "as vllm computes it"));
+  EXPECT_TRUE(has(text, "A = 1.27725887"));
+  EXPECT_FALSE(has(text, "against the numbers above"));
+}
+
+TEST(As, ReachesTableAndApply) {
+  const TemporaryFolder folder;
+  const std::string table = folder / "table.safetensors";
+  const Ran ran =
+      run_command({"table", "ministral-3-3b", "--as", "vllm", "--positions", "0:2", "--out", table});
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_TRUE(has(ran.err, "A = 1.2772588722239782 included")) << ran.err;
+  EXPECT_EQ(run_command({"apply", "--help"}).out.find("--as PEER") != std::string::npos, true);
+}
+
+TEST(As, RefusesWhatThePeerCannotRun) {
+  EXPECT_REFUSES(
+      4, "flags: rope default: scaling type dynamic: llama.cpp has none; it has default linear yarn",
+      {"explain", "--head-dim", "128", "--scaling", "dynamic", "--factor", "2", "--as", "llama.cpp"});
+  EXPECT_REFUSES(2, "--as", {"explain", "llama-2-7b", "--as", "pytorch"});
+}
+
+}  // namespace
+}  // namespace rotary::testing
