@@ -16,11 +16,12 @@ constexpr auto regroup = Pairing::interleaved_to_half;
 // clang-format off
 constexpr Family families[] = {
     // Half-split in Transformers, reordered for GGUF.
-    {.model_types = "llama mistral ministral ministral3 internlm2 internlm3 baichuan xverse minicpm granite granitemoe "
-                    "granitemoeshared granitemoehybrid olmo arcee deepseek chameleon aria_text voxtral_text diffllama",
-     .gguf = "llama llama-embed mistral3 internlm2 baichuan xverse minicpm granite granitemoe granitehybrid olmo arcee "
+    {.model_types = "llama mistral ministral ministral3 internlm2 internlm3 baichuan xverse minicpm olmo arcee deepseek chameleon aria_text voxtral_text diffllama",
+     .gguf = "llama llama-embed mistral3 internlm2 baichuan xverse minicpm olmo arcee "
              "deepseek chameleon deci llada starcoder arctic bailingmoe neo-bert maincoder eagle3",
      .pairing = halves, .gguf_pairing = adjacent},
+    {.model_types = "granite granitemoe granitemoeshared granitemoehybrid", .gguf = "granite granitemoe granitehybrid",
+     .pairing = halves, .gguf_pairing = adjacent, .gguf_switch = true},
     {.model_types = "mixtral cwm", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6},
     {.model_types = "mllama_text_model csm", .pairing = halves, .gguf_pairing = adjacent, .base = 5e5},
     {.model_types = "smollm3", .gguf = "smollm3", .pairing = halves, .gguf_pairing = adjacent, .base = 2e6,
@@ -31,8 +32,8 @@ constexpr Family families[] = {
                     "hunyuan_v1_dense hunyuan_v1_moe dots1 esm plamo jais2 bamba zamba2 exaone",
      .gguf = "qwen qwen2 qwen2moe qwen3 qwen3moe dream llada-moe rnd1 dbrx falcon falcon-h1 grok starcoder2 olmo2 olmoe "
              "orion phi3 hunyuan-moe hunyuan-dense dots1 bert jina-bert-v3 nomic-bert nomic-bert-moe eurobert bitnet "
-             "plamo plamo2 plamo3 codeshell openelm exaone exaone-moe jais2 smallthinker seed-oss grovemoe bailingmoe2 "
-             "hy-v3 cogvlm pangu-embed laguna mellum dflash minimax-m2 apertus lfm2 lfm2moe step35 mimo2",
+             "plamo plamo2 plamo3 codeshell openelm exaone exaone-moe jais2 smallthinker seed_oss grovemoe bailingmoe2 "
+             "hy-v3 cogvlm pangu-embedded laguna mellum dflash minimax-m2 apertus lfm2 lfm2moe step35 mimo2",
      .pairing = halves, .gguf_pairing = halves},
     {.model_types = "qwen3 seed_oss", .pairing = halves, .gguf_pairing = halves, .head_dim = 128},
     {.model_types = "bitnet", .pairing = halves, .gguf_pairing = halves, .base = 5e5},
@@ -81,7 +82,7 @@ constexpr Family families[] = {
      .head_dim = 128, .pattern = 4, .no_rope = NoRope::every_nth},
 
     // Part of the head without positions, then the part that turns (MLA).
-    {.model_types = "deepseek_v2", .gguf = "deepseek2 deepseek2ocr deepseek32 glm-dsa plm mistral4", .pairing = adjacent,
+    {.model_types = "deepseek_v2", .gguf = "deepseek2 deepseek2-ocr deepseek32 glm-dsa plm mistral4", .pairing = adjacent,
      .gguf_pairing = adjacent, .window_at_end = true},
     {.model_types = "deepseek_v3 deepseek_v32 kimi_k2 mistral4 glm4_moe_lite glm_moe_dsa youtu axk1", .pairing = regroup,
      .gguf_pairing = adjacent, .window_at_end = true},
@@ -99,7 +100,7 @@ constexpr Family families[] = {
     {.model_types = "glm4v_moe_text glm4v_moe", .pairing = halves, .partial = 0.5},
     {.model_types = "ernie4_5_vl_moe_text ernie4_5_vl_moe ernie4_5_moe_vl", .pairing = adjacent, .base = 5e5,
      .axis_order = AxisOrder::space_then_time, .time_section_last = true},
-    {.model_types = "hunyuan_vl_text hunyuan_vl", .gguf = "hunyuan-vl", .pairing = halves, .gguf_pairing = halves},
+    {.model_types = "hunyuan_vl_text hunyuan_vl", .gguf = "hunyuan_vl hunyuan-vl", .pairing = halves, .gguf_pairing = halves},
     {.model_types = "paddleocr_vl_text paddleocr_vl", .gguf = "paddleocr", .pairing = halves, .gguf_pairing = halves,
      .base = 5e5},
     {.model_types = "openpangu_vl", .pairing = halves},

@@ -39,6 +39,7 @@ struct Family {
   AxisOrder axis_order = AxisOrder::contiguous;  ///< of M-RoPE sections, if they are stated
   bool time_section_last = false;                ///< the sections are stated as h, w, t
   bool window_at_end = false;                    ///< GGUF: the lanes that turn are the last of the head
+  bool gguf_switch = false;                      ///< GGUF: rope.scaling.finetuned false means no rope at all
   bool truncate = true;               ///< GGUF: YaRN's key of that name, which the file cannot state
   std::string_view unsupported = {};  ///< why not, if this family cannot be described
 };

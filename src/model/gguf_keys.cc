@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // {arch}.rope.* and their companions. What a GGUF cannot state comes from the family, and says so.
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "base/in_quotes.hpp"
 #include "model/family.hpp"
+#include "model/gguf_values.hpp"
 #include "model/keys.hpp"
 #include "model/readers.hpp"
 
@@ -16,16 +15,10 @@ namespace {
 constexpr double most_layers = 10000;
 constexpr double most_lanes = 1 << 16;
 
-std::string_view kind(const formats::GgufValue& value) noexcept {
-  constexpr std::string_view kinds[] = {"a number",      "a number", "a number",
-                                        "a truth value", "text",     "a list"};
-  return kinds[value.index()];
-}
-
-class GgufReader {
+class GgufReader : GgufValues {
  public:
-  GgufReader(const formats::Gguf& file, std::string architecture, const Family& family, ModelBuilder& builder)
-      : file_(file), architecture_(std::move(architecture)), family_(family), builder_(builder) {}
+  GgufReader(GgufParts parts, std::string architecture, const Family& family, ModelBuilder& builder)
+      : GgufValues(parts, std::move(architecture), builder), family_(family), builder_(builder) {}
 
   void read() {
     RopeDescription rope;
@@ -38,26 +31,16 @@ class GgufReader {
     read_pairing(rope);
     const std::size_t layers = layer_count();
     if (builder_.failed()) return;
-    family_.local_base ? add_local_and_global(rope, layers) : add_one(rope, layers);
+    const bool two = family_.local_base || has("rope.freq_base_swa") || has("rope.dimension_count_swa");
+    two ? add_local_and_global(rope, layers) : add_one(rope, layers);
+    for (const auto* name : {"temperature_scale", "temperature_length"}) {
+      if (const auto value = number(message("attention.", name)))
+        builder_.add_value({0, name, value->value, value->from});
+    }
   }
 
  private:
-  std::string key(std::string_view name) const { return message(architecture_, ".", name); }
-  std::string family_default() const { return message("default of ", architecture_); }
-
-  /// A value of the wrong type is no missing one: the default would be silently another rope.
-  void wrong(const std::string& path, std::string_view expected) const {
-    builder_.malformed(path, ": expected ", expected, ", got ", kind(*file_.find(path)));
-  }
-  std::optional<Sourced<double>> number(std::string_view name) const {
-    const std::string path = key(name);
-    const auto* value = file_.find(path);
-    if (value == nullptr) return std::nullopt;
-    const auto number = file_.number(path);
-    if (number && !std::holds_alternative<bool>(*value)) return Sourced<double>{*number, path};
-    wrong(path, "a number");
-    return std::nullopt;
-  }
+  std::string family_default() const { return message("default of ", architecture()); }
   static Sourced<double> first(std::initializer_list<std::optional<Sourced<double>>> stated,
                                Sourced<double> otherwise) {
     for (const auto& value : stated) {
@@ -65,31 +48,15 @@ class GgufReader {
     }
     return otherwise;
   }
-  void check(const Sourced<double>& value, double least, double most) {
-    if (std::isfinite(value.value) && value.value >= least && value.value <= most) return;
-    builder_.malformed(value.from, " ", value.value, ": must be finite and from ", least, " to ", most);
-  }
-  void check_whole(const Sourced<double>& value, double least, double most) {
-    check(value, least, most);
-    if (std::trunc(value.value) != value.value)
-      builder_.malformed(value.from, " ", value.value, ": must be a whole number");
-  }
-  std::optional<Sourced<std::int64_t>> integer(std::string_view name, double most) {
-    const auto value = number(name);
-    if (!value) return std::nullopt;
-    check_whole(*value, 0, std::min(most, 9e15));
-    if (builder_.failed()) return std::nullopt;
-    return Sourced<std::int64_t>{static_cast<std::int64_t>(value->value), value->from};
-  }
   /// One number, though the file may give one a layer: then all must agree.
   std::optional<Sourced<double>> head_count() {
     const std::string path = key("attention.head_count");
-    const auto numbers = file_.numbers(path);
-    if (!numbers || numbers->empty()) return number("attention.head_count");
-    if (std::ranges::any_of(*numbers, [&](double n) { return n != numbers->front(); })) {
+    const auto list = numbers("attention.head_count");
+    if (!list || list->empty()) return number("attention.head_count");
+    if (std::ranges::any_of(*list, [&](double n) { return n != list->front(); })) {
       builder_.malformed(path, ": differs between layers, and attention.key_length is not stated");
     }
-    return Sourced<double>{numbers->front(), path};
+    return Sourced<double>{list->front(), path};
   }
 
   void read_window(RopeDescription& rope) {
@@ -116,15 +83,20 @@ class GgufReader {
 
   void read_scaling(RopeDescription& rope) {
     const std::string path = key("rope.scaling.type");
-    const auto type = file_.text(path);
-    if (!type && file_.find(path) != nullptr) return wrong(path, "text");
+    const auto stated = text("rope.scaling.type");
+    const auto type = stated ? std::optional<std::string_view>(stated->value) : std::nullopt;
+    if (builder_.failed()) return;
     auto factor =
         first({number("rope.scaling.factor"), number("rope.scale_linear")}, {1, "default: no factor stated"});
     if (factor.value == 0) factor.value = 1;
     rope.scaling = {scaling::None{}, type ? path : "default: no scaling stated"};
-    if (type.value_or("") == "longrope" || file_.find_tensor("rope_factors_long.weight") ||
-        file_.find_tensor("rope_factors_short.weight")) {
+    if (type.value_or("") == "longrope" || has_tensor("rope_factors_long.weight") ||
+        has_tensor("rope_factors_short.weight")) {
       read_longrope(rope);
+    } else if (const auto alpha = number("rope.scaling.alpha"); alpha && alpha->value > 1) {
+      rope.scaling = {scaling::NtkAlpha{alpha->value}, alpha->from};
+      rope.scaling_values.push_back({0, "alpha", alpha->value, alpha->from});
+      if (factor.value != 1) builder_.warn(factor.from, " ", factor.value, ": not read beside ", alpha->from);
     } else if (type.value_or("linear") == "linear") {
       if (factor.value == 1) return;
       rope.scaling = {scaling::Linear{factor.value}, type ? path : factor.from};
@@ -162,9 +134,9 @@ class GgufReader {
          {std::pair<std::string_view, std::vector<double>&>{"short", longrope.short_factor},
           {"long", longrope.long_factor}}) {
       const std::string tensor = message("rope_factors_", name, ".weight");
-      const auto numbers = divisors_in(tensor, rope);
-      if (!numbers) return builder_.malformed(tensor, ": missing, and longrope needs it");
-      list = *numbers;
+      const auto stated = divisors(tensor, rope.rotary_dim.value / 2);
+      if (!stated) return builder_.malformed(tensor, ": missing, and longrope needs it");
+      list = *stated;
       rope.scaling_values.push_back({0, message(name, "_factor"), list, tensor});
     }
     longrope.original_max_position_embeddings = length.value;
@@ -206,46 +178,36 @@ class GgufReader {
     rope.scaling = {yarn, key("rope.scaling.type")};
   }
 
-  /// One divisor a pair, or nothing where there is no such tensor.
-  std::optional<std::vector<double>> divisors_in(const std::string& name, const RopeDescription& rope) {
-    const auto* tensor = file_.find_tensor(name);
-    if (tensor == nullptr) return std::nullopt;
-    std::vector<double> divisors;
-    const auto pairs = static_cast<std::size_t>(rope.rotary_dim.value / 2);
-    if (tensor->type != 0 || tensor->bytes.size() != pairs * sizeof(float)) {
-      builder_.malformed(name, ": expected ", pairs, " numbers of type f32, one a pair");
-      return divisors;
-    }
-    for (std::size_t i = 0; i < pairs; ++i) {
-      std::uint32_t bits = 0;
-      std::memcpy(&bits, tensor->bytes.data() + i * sizeof bits, sizeof bits);
-      const auto divisor = std::bit_cast<float>(file_.big_endian() ? __builtin_bswap32(bits) : bits);
-      if (!std::isfinite(divisor) || divisor <= 0) {
-        builder_.malformed(name, "[", i, "] ", divisor, ": must be positive and finite");
-        return divisors;
-      }
-      divisors.push_back(static_cast<double>(divisor));
-    }
-    return divisors;
-  }
-
   /// rope_freqs.weight: what each frequency is divided by (llama3 and proportional scaling arrive this way).
   void read_divisors(RopeDescription& rope) {
     const std::string name = "rope_freqs.weight";
-    auto divisors = divisors_in(name, rope);
-    if (!divisors || divisors->empty()) return;
+    auto list = divisors(name, rope.rotary_dim.value / 2);
+    if (!list) return warn_of_missing_divisors(rope);
+    if (list->empty()) return;
     if (!std::holds_alternative<scaling::None>(rope.scaling.value)) {
-      rope.divisors = {*std::move(divisors), name};
+      rope.divisors = {*std::move(list), name};
       return;
     }
-    rope.scaling_values.push_back({0, "divisors", *divisors, name});
-    rope.scaling = {scaling::Divided{*std::move(divisors)}, name};
+    rope.scaling_values.push_back({0, "divisors", *list, name});
+    rope.scaling = {scaling::Divided{*std::move(list)}, name};
+  }
+
+  /// Llama 3.1's scaling is that tensor and nothing else, and converters have forgotten it.
+  void warn_of_missing_divisors(const RopeDescription& rope) {
+    constexpr std::int64_t context = 131072;
+    const bool looks_like_it = architecture() == "llama" && rope.base.value == 500000 && rope.context &&
+                               rope.context->value >= context;
+    if (!looks_like_it || !std::holds_alternative<scaling::None>(rope.scaling.value)) return;
+    builder_.warn(
+        "rope_freqs.weight: missing, though ", rope.context->from, " ", rope.context->value,
+        " and base 500000 are those of Llama 3.1, whose frequencies it divides; without it long texts turn "
+        "unscaled");
   }
 
   void read_axes(RopeDescription& rope) {
     const std::string path = key("rope.dimension_sections");
-    const auto sections = file_.numbers(path);
-    if (!sections && file_.find(path) != nullptr) return wrong(path, "a list of numbers");
+    const auto sections = numbers("rope.dimension_sections");
+    if (!sections && has("rope.dimension_sections")) return wrong(path, "a list of numbers");
     if (!sections) return;
     rope.axis_sections.from = path;
     for (double pairs : *sections) {
@@ -265,10 +227,10 @@ class GgufReader {
     } else if (!rope.axis_sections.value.empty()) {
       rope.pairing = {Pairing::half_split, "rule of ggml for several axes"};
     } else if (family_.gguf_pairing) {
-      rope.pairing = {*family_.gguf_pairing, message("row order of ", architecture_, " in GGUF")};
+      rope.pairing = {*family_.gguf_pairing, message("row order of ", architecture(), " in GGUF")};
     } else {
       rope.pairing = {Pairing::half_split, "default: the file states no pairing", true};
-      builder_.warn("general.architecture ", architecture_,
+      builder_.warn("general.architecture ", architecture(),
                     ": not known, so the pairing half_split is assumed");
     }
   }
@@ -283,7 +245,7 @@ class GgufReader {
   /// For each layer whether it is one of full attention, or without rope: the family's pattern.
   std::vector<bool> exceptions(std::size_t layers) {
     const std::string path = key("attention.sliding_window_pattern");
-    if (const auto list = file_.numbers(path)) {
+    if (const auto list = numbers("attention.sliding_window_pattern")) {
       if (layers != 0 && list->size() != layers) {
         builder_.malformed(path, ": ", list->size(), " entries, must be one a layer, ", layers);
         return std::vector<bool>(layers, false);
@@ -308,7 +270,11 @@ class GgufReader {
   void add_one(const RopeDescription& rope, std::size_t layers) {
     builder_.add_rope(rope);
     std::vector<std::optional<std::size_t>> assigned(layers, 0);
-    if (family_.no_rope != NoRope::none) {
+    const auto finetuned = boolean("rope.scaling.finetuned");
+    if (finetuned && !finetuned->value && family_.gguf_switch) {
+      builder_.add_value({0, "layers_with_rope", std::int64_t{0}, finetuned->from});
+      assigned.assign(layers, std::nullopt);
+    } else if (family_.no_rope != NoRope::none) {
       const auto without = exceptions(layers);
       for (std::size_t i = 0; i < layers; ++i) {
         if (without[i]) assigned[i].reset();
@@ -321,12 +287,15 @@ class GgufReader {
   void add_local_and_global(RopeDescription rope, std::size_t layers) {
     RopeDescription local = rope;
     local.name = "local";
-    local.base = first({number("rope.freq_base_swa")}, {*family_.local_base, family_default()});
+    local.base =
+        first({number("rope.freq_base_swa")},
+              family_.local_base ? Sourced<double>{*family_.local_base, family_default()} : rope.base);
     if (const auto head_dim = integer("attention.key_length_swa", most_lanes)) {
       local.head_dim = local.rotary_dim = *head_dim;
     }
     if (const auto width = integer("rope.dimension_count_swa", most_lanes)) local.rotary_dim = *width;
-    if (!family_.local_scaling) {
+    // ggml gives both kinds of layers one scaling, unless the architecture says otherwise.
+    if (family_.local_base && !family_.local_scaling) {
       local.scaling = {scaling::None{}, family_default()};
       local.scaling_values.clear();
       local.original_context.reset();
@@ -342,15 +311,14 @@ class GgufReader {
     builder_.set_layers(std::move(assigned));
   }
 
-  const formats::Gguf& file_;
-  std::string architecture_;
   const Family& family_;
   ModelBuilder& builder_;
 };
 
 }  // namespace
 
-void read_gguf(const formats::Gguf& file, ModelBuilder& builder) {
+void read_gguf(GgufParts parts, ModelBuilder& builder) {
+  const auto& file = parts.front();
   const auto architecture = file.text("general.architecture");
   if (!architecture) return builder.malformed("general.architecture: missing");
   if (!is_word(*architecture)) {
@@ -363,7 +331,11 @@ void read_gguf(const formats::Gguf& file, ModelBuilder& builder) {
     return builder.fail(StatusCode::unsupported, "general.architecture ", *architecture,
                         ": not supported: ", family->unsupported);
   }
-  GgufReader(file, std::string(*architecture), family == nullptr ? unknown : *family, builder).read();
+  if (const auto count = file.number("split.count"); count && *count > static_cast<double>(parts.size())) {
+    builder.warn("split.count ", *count,
+                 ": tensors of parts that are not read, such as rope_freqs.weight, are not seen");
+  }
+  GgufReader(parts, std::string(*architecture), family == nullptr ? unknown : *family, builder).read();
 }
 
 }  // namespace rotary::impl

@@ -51,6 +51,12 @@ Result<Model> from_text(std::string_view json, Model::Source source, const std::
   return std::move(builder).finish();
 }
 
+Result<Model> from_parts(impl::GgufParts parts, const std::string& origin, const ModelOptions& options) {
+  ModelBuilder builder(Model::Source::gguf, origin, options);
+  impl::read_gguf(parts, builder);
+  return std::move(builder).finish();
+}
+
 }  // namespace
 
 Result<Model> Model::from_path(const std::string& path, const ModelOptions& options) {
@@ -58,9 +64,8 @@ Result<Model> Model::from_path(const std::string& path, const ModelOptions& opti
   fs::path file(path);
   if (fs::is_directory(file, error)) file = description_in(file).value_or(file / "config.json");
   if (file.extension() == ".gguf") {
-    const auto gguf = formats::Gguf::open(file.string());
-    if (!gguf) return gguf.status();
-    return from_gguf(*gguf, file.string(), options);
+    const auto parts = impl::open_gguf_parts(file.string());
+    return parts ? from_parts(*parts, file.string(), options) : parts.status();
   }
   if (file.extension() == ".safetensors") {
     const auto beside = description_in(file.parent_path());
@@ -76,9 +81,7 @@ Result<Model> Model::from_path(const std::string& path, const ModelOptions& opti
 
 Result<Model> Model::from_gguf(const formats::Gguf& file, const std::string& origin,
                                const ModelOptions& options) {
-  ModelBuilder builder(Source::gguf, origin, options);
-  impl::read_gguf(file, builder);
-  return std::move(builder).finish();
+  return from_parts({&file, 1}, origin, options);
 }
 
 Result<Model> Model::from_config(std::string_view json, const std::string& origin,

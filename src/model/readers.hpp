@@ -2,9 +2,8 @@
 // From a description to a Model, one reader a kind of file.
 #pragma once
 
-#include <rotary/formats/gguf.hpp>
-
 #include "model/builder.hpp"
+#include "model/gguf_values.hpp"
 #include "model/json.hpp"
 
 namespace rotary::impl {
@@ -13,6 +12,6 @@ void read_hf_config(const Json& document, ModelBuilder& builder);
 /// True for a params.json of Mistral or Meta and the config.json of gpt-oss's own code.
 bool is_params(const Json& document);
 void read_params(const Json& document, ModelBuilder& builder);
-void read_gguf(const formats::Gguf& file, ModelBuilder& builder);
+void read_gguf(GgufParts parts, ModelBuilder& builder);
 
 }  // namespace rotary::impl

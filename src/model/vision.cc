@@ -116,6 +116,7 @@ void add_vision(const Keys& config, std::string_view model_type, std::optional<P
   rope.base = base_of(config, *family, model_type, builder);
   rope.scaling = {*scaling_named(family->scaling), encoder.family_default()};
   rope.axis_sections = {{head_dim->value / 4, head_dim->value / 4}, encoder.family_default()};
+  rope.axis_order = {AxisOrder::contiguous, encoder.family_default()};
   rope.pairing = {family->pairing, encoder.family_default()};
   if (pairing) rope.pairing = {*pairing, "order of the file's own code"};
   rope.direction = {Direction::forward, "default"};

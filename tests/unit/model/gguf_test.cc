@@ -2,16 +2,11 @@
 // GGUF keys, from a real header and from small ones made here.
 #include <gtest/gtest.h>
 
-#include <bit>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <limits>
-#include <map>
 #include <rotary/model.hpp>
-#include <variant>
 #include <vector>
 
+#include "gguf_writer.hpp"
 #include "model_checks.hpp"
 
 namespace rotary {
@@ -20,89 +15,8 @@ namespace {
 using testing::base_of;
 using testing::source_of;
 
-using Value = std::variant<std::uint32_t, float, std::string, std::vector<std::int32_t>>;
-
-/// Enough of a GGUF writer for keys and f32 tensors.
-class Writer {
- public:
-  explicit Writer(std::string architecture) : architecture_(std::move(architecture)) {
-    key("general.architecture", architecture_);
-  }
-  Writer& set(const std::string& name, const Value& value) { return key(architecture_ + "." + name, value); }
-  Writer& divisors(const std::vector<float>& values, const std::string& tensor = "rope_freqs.weight") {
-    return tensors_[tensor] = values, *this;
-  }
-
-  Result<Model> load(const ModelOptions& options = {}) const {
-    std::string file = "GGUF";
-    put(file, std::uint32_t{3});
-    put(file, std::uint64_t{tensors_.size()});
-    put(file, std::uint64_t{count_});
-    file += keys_;
-    std::string data;
-    for (const auto& [name, values] : tensors_) {
-      put(file, name);
-      put(file, std::uint32_t{1});
-      put(file, std::uint64_t{values.size()});
-      put(file, std::uint32_t{0});
-      put(file, std::uint64_t{data.size()});
-      for (float value : values) put(data, value);
-      data.resize((data.size() + 31) / 32 * 32);
-    }
-    file.resize((file.size() + 31) / 32 * 32);
-    file += data;
-    const auto path = std::filesystem::temp_directory_path() / ("rotary_" + unique() + ".gguf");
-    std::ofstream(path, std::ios::binary) << file;
-    auto model = Model::from_path(path.string(), options);
-    std::filesystem::remove(path);
-    return model;
-  }
-
- private:
-  static std::string unique() {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    return std::string(test->test_suite_name()) + test->name();
-  }
-  template <class T>
-  requires std::is_trivially_copyable_v<T>
-  static void put(std::string& out, T value) {
-    out.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  static void put(std::string& out, const std::string& text) {
-    put(out, std::uint64_t{text.size()});
-    out += text;
-  }
-  Writer& key(const std::string& name, const Value& value) {
-    constexpr std::uint32_t types[] = {4, 6, 8, 9};
-    put(keys_, name);
-    put(keys_, types[value.index()]);
-    if (const auto* list = std::get_if<std::vector<std::int32_t>>(&value)) {
-      put(keys_, std::uint32_t{5});
-      put(keys_, std::uint64_t{list->size()});
-      for (std::int32_t element : *list) put(keys_, element);
-    } else if (const auto* text = std::get_if<std::string>(&value)) {
-      put(keys_, *text);
-    } else if (const auto* number = std::get_if<float>(&value)) {
-      put(keys_, *number);
-    } else {
-      put(keys_, std::get<std::uint32_t>(value));
-    }
-    ++count_;
-    return *this;
-  }
-
-  std::string architecture_, keys_;
-  std::uint64_t count_ = 0;
-  std::map<std::string, std::vector<float>> tensors_;
-};
-
-Writer llama() {
-  return Writer("llama")
-      .set("attention.key_length", 128U)
-      .set("block_count", 2U)
-      .set("context_length", 8192U)
-      .set("rope.freq_base", 500000.0F);
-}
+using testing::GgufWriter;
+using testing::llama_gguf;
 
 TEST(GgufModel, RealGemma3) {
   const auto model = Model::from_path(testing::data_path("gemma3_270m_header.gguf"));
@@ -128,7 +42,7 @@ TEST(GgufModel, RealGemma3) {
 }
 
 TEST(GgufModel, LlamaRowsAreInterleaved) {
-  const auto model = llama().load().value();
+  const auto model = llama_gguf().load().value();
   EXPECT_EQ(model.ropes()[0].rope.pairing(), Pairing::interleaved);
   EXPECT_EQ(source_of(model, "pairing"), "row order of llama in GGUF");
   EXPECT_EQ(model.layers().size(), 2U);
@@ -136,7 +50,7 @@ TEST(GgufModel, LlamaRowsAreInterleaved) {
 }
 
 TEST(GgufModel, MissingBaseIsAssumed) {
-  const auto model = Writer("qwen2")
+  const auto model = GgufWriter("qwen2")
                          .set("embedding_length", 896U)
                          .set("attention.head_count", 14U)
                          .set("block_count", 1U)
@@ -155,17 +69,17 @@ TEST(GgufModel, DivisorsAreLlama3Scaling) {
   std::vector<float> divisors;
   for (std::size_t i = 0; i < 64; ++i)
     divisors.push_back(static_cast<float>(plain.inv_freq()[i] / scaled.inv_freq()[i]));
-  const auto model = llama().divisors(divisors).load();
+  const auto model = llama_gguf().divisors(divisors).load();
   ASSERT_SUCCEEDS(model);
   const auto inv_freq = model->ropes()[0].rope.spectrum().inv_freq();
   EXPECT_NEAR(inv_freq[29] / 0.00216657076, 1, 1e-7);
   EXPECT_NEAR(inv_freq[63] / 3.06892599e-07, 1, 1e-7);
   EXPECT_EQ(source_of(*model, "divisors"), "rope_freqs.weight");
   EXPECT_EQ(source_of(*model, "base"), "llama.rope.freq_base");
-  EXPECT_FAILS(llama().divisors(std::vector<float>(32, 1)).load(), StatusCode::malformed,
+  EXPECT_FAILS(llama_gguf().divisors(std::vector<float>(32, 1)).load(), StatusCode::malformed,
                "rope_freqs.weight: expected 64 numbers of type f32, one a pair");
   divisors[5] = 0;
-  EXPECT_FAILS(llama().divisors(divisors).load(), StatusCode::malformed,
+  EXPECT_FAILS(llama_gguf().divisors(divisors).load(), StatusCode::malformed,
                "rope_freqs.weight[5] 0: must be positive");
 }
 
@@ -173,7 +87,7 @@ TEST(GgufModel, LongropeArrivesAsTwoTensors) {
   std::vector<float> ones(48, 1), rising(48);
   for (std::size_t i = 0; i < 48; ++i) rising[i] = 1 + static_cast<float>(i) / 4;
   const auto phi = [&](std::size_t numbers) {
-    return Writer("phi3")
+    return GgufWriter("phi3")
         .set("attention.key_length", 128U)
         .set("rope.dimension_count", 96U)
         .set("block_count", 1U)
@@ -202,7 +116,7 @@ TEST(GgufModel, LongropeArrivesAsTwoTensors) {
 TEST(GgufModel, Gemma4HasItsOwnLocalWindow) {
   std::vector<float> divisors(256, 1e30F);
   std::fill_n(divisors.begin(), 64, 1.0F);
-  const auto model = Writer("gemma4")
+  const auto model = GgufWriter("gemma4")
                          .set("attention.key_length", 512U)
                          .set("attention.key_length_swa", 256U)
                          .set("rope.dimension_count", 512U)
@@ -223,24 +137,25 @@ TEST(GgufModel, Gemma4HasItsOwnLocalWindow) {
 }
 
 TEST(GgufModel, LinearAndNone) {
-  const auto scaling_of = [](const Writer& writer) {
+  const auto scaling_of = [](const GgufWriter& writer) {
     return writer.load()->ropes()[0].rope.spectrum().scaling();
   };
-  EXPECT_EQ(scaling_of(llama().set("rope.scaling.factor", 4.0F)), Scaling(scaling::Linear{4}));
-  EXPECT_EQ(scaling_of(llama().set("rope.scale_linear", 4.0F)), Scaling(scaling::Linear{4}));
-  EXPECT_EQ(scaling_of(llama().set("rope.scaling.type", "linear").set("rope.scaling.factor", 8.0F)),
+  EXPECT_EQ(scaling_of(llama_gguf().set("rope.scaling.factor", 4.0F)), Scaling(scaling::Linear{4}));
+  EXPECT_EQ(scaling_of(llama_gguf().set("rope.scale_linear", 4.0F)), Scaling(scaling::Linear{4}));
+  EXPECT_EQ(scaling_of(llama_gguf().set("rope.scaling.type", "linear").set("rope.scaling.factor", 8.0F)),
             Scaling(scaling::Linear{8}));
-  EXPECT_EQ(scaling_of(llama().set("rope.scaling.type", "linear").set("rope.scaling.factor", 0.0F)),
+  EXPECT_EQ(scaling_of(llama_gguf().set("rope.scaling.type", "linear").set("rope.scaling.factor", 0.0F)),
             Scaling());
-  EXPECT_EQ(scaling_of(llama().set("rope.scaling.type", "none").set("rope.scaling.factor", 8.0F)), Scaling());
-  EXPECT_FAILS(llama().set("rope.scaling.type", "banana").load(), StatusCode::malformed,
+  EXPECT_EQ(scaling_of(llama_gguf().set("rope.scaling.type", "none").set("rope.scaling.factor", 8.0F)),
+            Scaling());
+  EXPECT_FAILS(llama_gguf().set("rope.scaling.type", "banana").load(), StatusCode::malformed,
                "llama.rope.scaling.type \"banana\": unknown scaling type");
-  EXPECT_FAILS(llama().set("rope.scaling.type", "longrope").load(), StatusCode::malformed,
+  EXPECT_FAILS(llama_gguf().set("rope.scaling.type", "longrope").load(), StatusCode::malformed,
                "rope_factors_short.weight: missing, and longrope needs it");
 }
 
 TEST(GgufModel, YarnOfDeepSeekGivesTheSameMagnitudeAsItsConfig) {
-  const auto gguf = Writer("deepseek2")
+  const auto gguf = GgufWriter("deepseek2")
                         .set("attention.key_length", 192U)
                         .set("rope.dimension_count", 64U)
                         .set("block_count", 27U)
@@ -264,7 +179,7 @@ TEST(GgufModel, YarnOfDeepSeekGivesTheSameMagnitudeAsItsConfig) {
 
 TEST(GgufModel, GptOssDoesNotRoundItsRamp) {
   // The file cannot state it; the family does.
-  const auto model = Writer("gpt-oss")
+  const auto model = GgufWriter("gpt-oss")
                          .set("attention.key_length", 64U)
                          .set("block_count", 1U)
                          .set("context_length", 131072U)
@@ -279,13 +194,14 @@ TEST(GgufModel, GptOssDoesNotRoundItsRamp) {
 }
 
 TEST(GgufModel, YarnTakesTheContextForTheOriginalLength) {
-  const auto model = llama().set("rope.scaling.type", "yarn").set("rope.scaling.factor", 4.0F).load().value();
+  const auto model =
+      llama_gguf().set("rope.scaling.type", "yarn").set("rope.scaling.factor", 4.0F).load().value();
   EXPECT_EQ(source_of(model, "original_max_position_embeddings"),
             "llama.context_length, since no original length is stated (assumed)");
 }
 
 TEST(GgufModel, StatedLocalBaseAndPattern) {
-  const auto model = Writer("gemma3")
+  const auto model = GgufWriter("gemma3")
                          .set("attention.key_length", 256U)
                          .set("block_count", 4U)
                          .set("rope.freq_base", 1e6F)
@@ -300,7 +216,7 @@ TEST(GgufModel, StatedLocalBaseAndPattern) {
 }
 
 TEST(GgufModel, LayersWithoutRope) {
-  const auto model = Writer("cohere2")
+  const auto model = GgufWriter("cohere2")
                          .set("attention.key_length", 128U)
                          .set("block_count", 4U)
                          .set("rope.freq_base", 1e4F)
@@ -311,7 +227,7 @@ TEST(GgufModel, LayersWithoutRope) {
 }
 
 TEST(GgufModel, SectionsOfMRope) {
-  const auto model = Writer("qwen2vl")
+  const auto model = GgufWriter("qwen2vl")
                          .set("attention.key_length", 128U)
                          .set("block_count", 1U)
                          .set("rope.freq_base", 1e6F)
@@ -320,7 +236,7 @@ TEST(GgufModel, SectionsOfMRope) {
                          .value();
   EXPECT_EQ(model.ropes()[0].rope.spectrum().axes(), 3);
   const auto file = [](const std::string& architecture, const std::vector<std::int32_t>& sections) {
-    return std::move(Writer(architecture)
+    return std::move(GgufWriter(architecture)
                          .set("attention.key_length", 128U)
                          .set("rope.dimension_count", 64U)
                          .set("block_count", 1U)
@@ -340,21 +256,22 @@ TEST(GgufModel, SectionsOfMRope) {
 
 TEST(GgufModel, BadNumbers) {
   EXPECT_FAILS(
-      Writer("llama").set("block_count", 1U).load(), StatusCode::malformed,
+      GgufWriter("llama").set("block_count", 1U).load(), StatusCode::malformed,
       "llama.attention.key_length: missing, and embedding_length / attention.head_count does not replace it");
-  EXPECT_FAILS(Writer("llama").set("embedding_length", 64U).set("attention.head_count", 0U).load(),
+  EXPECT_FAILS(GgufWriter("llama").set("embedding_length", 64U).set("attention.head_count", 0U).load(),
                StatusCode::malformed, "llama.attention.key_length: missing");
-  EXPECT_FAILS(Writer("llama")
+  EXPECT_FAILS(GgufWriter("llama")
                    .set("embedding_length", 64U)
                    .set("attention.head_count", std::vector<std::int32_t>{4, 8})
                    .load(),
                StatusCode::malformed, "llama.attention.head_count: differs between layers");
-  EXPECT_FAILS(llama().set("rope.dimension_count", 256U).load(), StatusCode::malformed, "rotary_dim 256");
-  EXPECT_FAILS(Writer("llama").set("attention.key_length", 8U).set("block_count", 4000000000U).load(),
+  EXPECT_FAILS(llama_gguf().set("rope.dimension_count", 256U).load(), StatusCode::malformed,
+               "rotary_dim 256");
+  EXPECT_FAILS(GgufWriter("llama").set("attention.key_length", 8U).set("block_count", 4000000000U).load(),
                StatusCode::malformed, "llama.block_count 4000000000: must be finite and from 0 to 10000");
-  EXPECT_FAILS(Writer("llama").set("attention.key_length", 8U).set("rope.freq_base", -1.0F).load(),
+  EXPECT_FAILS(GgufWriter("llama").set("attention.key_length", 8U).set("rope.freq_base", -1.0F).load(),
                StatusCode::malformed, "base -1: must be positive and finite");
-  EXPECT_FAILS(Writer("gemma3")
+  EXPECT_FAILS(GgufWriter("gemma3")
                    .set("attention.key_length", 8U)
                    .set("block_count", 2U)
                    .set("attention.sliding_window_pattern", 0U)
@@ -364,17 +281,17 @@ TEST(GgufModel, BadNumbers) {
 
 TEST(GgufModel, AKeyOfTheWrongTypeIsNoMissingKey) {
   const std::vector<std::int32_t> list = {8, 8};
-  EXPECT_FAILS(Writer("llama").set("attention.key_length", 8U).set("rope.freq_base", "500000").load(),
+  EXPECT_FAILS(GgufWriter("llama").set("attention.key_length", 8U).set("rope.freq_base", "500000").load(),
                StatusCode::malformed, "llama.rope.freq_base: expected a number, got text");
-  EXPECT_FAILS(llama().set("rope.dimension_count", list).load(), StatusCode::malformed,
+  EXPECT_FAILS(llama_gguf().set("rope.dimension_count", list).load(), StatusCode::malformed,
                "llama.rope.dimension_count: expected a number, got a list");
-  EXPECT_FAILS(llama().set("rope.scaling.type", 2U).load(), StatusCode::malformed,
+  EXPECT_FAILS(llama_gguf().set("rope.scaling.type", 2U).load(), StatusCode::malformed,
                "llama.rope.scaling.type: expected text, got a number");
-  EXPECT_FAILS(llama().set("rope.dimension_sections", 8U).load(), StatusCode::malformed,
+  EXPECT_FAILS(llama_gguf().set("rope.dimension_sections", 8U).load(), StatusCode::malformed,
                "llama.rope.dimension_sections: expected a list of numbers, got a number");
-  EXPECT_FAILS(llama().set("rope.dimension_count", 16.5F).load(), StatusCode::malformed,
+  EXPECT_FAILS(llama_gguf().set("rope.dimension_count", 16.5F).load(), StatusCode::malformed,
                "llama.rope.dimension_count 16.5: must be a whole number");
-  EXPECT_FAILS(Writer("gemma3")
+  EXPECT_FAILS(GgufWriter("gemma3")
                    .set("attention.key_length", 8U)
                    .set("block_count", 3U)
                    .set("attention.sliding_window_pattern", list)
@@ -384,12 +301,12 @@ TEST(GgufModel, AKeyOfTheWrongTypeIsNoMissingKey) {
 }
 
 TEST(GgufModel, UnknownAndUnsupportedArchitectures) {
-  const auto model = Writer("brandnew").set("attention.key_length", 64U).load().value();
+  const auto model = GgufWriter("brandnew").set("attention.key_length", 64U).load().value();
   ASSERT_EQ(model.warnings().size(), 2U);
   EXPECT_EQ(model.warnings()[0],
             "general.architecture brandnew: not known, so the pairing half_split is assumed");
   EXPECT_EQ(model.warnings()[1], "brandnew.block_count: missing, so nothing is known about the layers");
-  EXPECT_FAILS(Writer("mamba").load(), StatusCode::unsupported,
+  EXPECT_FAILS(GgufWriter("mamba").load(), StatusCode::unsupported,
                "mamba: not supported: it has no rotary embedding");
 }
 
