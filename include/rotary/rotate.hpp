@@ -57,6 +57,7 @@ struct RotateOptions {
 namespace impl {
 struct Kernel;
 struct RopeState;
+struct RotateWork;
 }  // namespace impl
 
 /// A validated rotation of one pair of shapes: which kernel, and how the work is split. Immutable, small to
@@ -80,15 +81,29 @@ class ROTARY_API RotatePlan {
 
  private:
   friend class Rope;
+  friend struct impl::RotateWork;
   RotatePlan(std::shared_ptr<const impl::RopeState> rope, const OperandShape& q,
              const OperandShape* k) noexcept
       : rope_(std::move(rope)), q_(q), k_(k != nullptr ? *k : OperandShape()), has_k_(k != nullptr) {}
+  bool same_shapes(const Operand& q, const Operand& k) const noexcept;
+  bool plainly_fits(const Angles& angles, const Operand& q, const Operand& k) const noexcept;
+  Status run_planned(const Angles& angles, const Operand& q, const Operand& k, bool plain) const noexcept;
+  Status check(const Angles& angles, const Operand& q, const Operand& k) const noexcept;
+
+  /// Bytes from an operand's data to the lowest that is written, and past the highest.
+  struct Reach {
+    std::int64_t low = 0, high = 0;
+  };
 
   std::shared_ptr<const impl::RopeState> rope_;
   OperandShape q_, k_;
   bool has_k_ = false;
   bool in_adjacent_ = false, out_adjacent_ = false;  // which lanes form a pair where it is read and written
-  bool conjugate_ = false, divide_ = false;          // the direction: turn back; divide by A
+  bool conjugate_ = false, divide_ = false;          // the direction: turn back; divide rows by their length
+  bool plain_ = false;                               // in place, something to do, and the reaches are known
+  Reach q_reach_, k_reach_;
+  std::int64_t tokens_per_task_ = 1, tasks_per_row_ = 0, bytes_ = 0;
+  std::int64_t element_size_ = 0;
   const impl::Kernel* kernel_ = nullptr;
   Executor* executor_ = nullptr;
 };

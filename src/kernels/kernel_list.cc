@@ -30,16 +30,33 @@ struct List {
   }
 };
 
+List make_list() noexcept {
+  List all;
+  all.add(cpu_kernels());
+  all.add(any_machine);
+  return all;
+}
+
+List make_available() noexcept {
+  List available;
+  for (const Kernel& kernel : kernel_list()) {
+    if (kernel.unavailable().empty()) available.add({&kernel, 1});
+  }
+  return available;
+}
+
 }  // namespace
 
 std::span<const Kernel> kernel_list() noexcept {
-  static const List list = [] {
-    List all;
-    all.add(cpu_kernels());
-    all.add(any_machine);
-    return all;
-  }();
+  static const List list = make_list();
   return {list.kernels.data(), list.count};
+}
+
+const Kernel& best_kernel(const KernelQuery& query) noexcept {
+  static const List available = make_available();
+  const Kernel* kernel = available.kernels.data();
+  while (!kernel->declines(query).empty()) ++kernel;  // the scalar one declines nothing
+  return *kernel;
 }
 
 const Kernel* find_kernel(std::string_view name) noexcept {

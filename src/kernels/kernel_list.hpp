@@ -32,6 +32,8 @@ struct Kernel {
 
 /// In order of preference; never empty.
 std::span<const Kernel> kernel_list() noexcept;
+/// The first that this machine has and that takes this work.
+const Kernel& best_kernel(const KernelQuery& query) noexcept;
 /// Null if there is none of that name.
 const Kernel* find_kernel(std::string_view name) noexcept;
 

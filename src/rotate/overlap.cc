@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/checked.hpp"
+#include "rotate/shape.hpp"
 
 namespace rotary::impl {
 namespace {
@@ -75,19 +76,10 @@ bool apart(const ConstHeads& a, const ConstHeads& b) noexcept {
   std::uint64_t begin[2], end[2];
   for (int i = 0; i < 2; ++i) {
     const ConstHeads& view = i == 0 ? a : b;
-    const HeadsShape& s = view.shape;
-    std::int64_t low = 0, high = 1;
-    const auto reach = [&](std::int64_t extent, std::int64_t stride) {
-      const std::int64_t far = (extent - 1) * stride;
-      (far < 0 ? low : high) += far;
-    };
-    reach(s.batch, s.batch_stride);
-    reach(s.tokens, s.token_stride);
-    reach(s.heads, s.head_stride);
-    reach(s.head_dim, s.lane_stride);
-    const std::uint64_t size = size_of(s.dtype), first = reinterpret_cast<std::uintptr_t>(view.data);
-    begin[i] = first + static_cast<std::uint64_t>(low) * size;
-    end[i] = first + static_cast<std::uint64_t>(high) * size;
+    const Reach reach = reach_of(view.shape);
+    const std::uint64_t size = size_of(view.shape.dtype), first = reinterpret_cast<std::uintptr_t>(view.data);
+    begin[i] = first + static_cast<std::uint64_t>(reach.low) * size;
+    end[i] = first + static_cast<std::uint64_t>(reach.high) * size;
   }
   return end[0] <= begin[1] || end[1] <= begin[0];
 }

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Validation and the choice of a kernel. Whatever can be known without pointers is decided here.
+#include <algorithm>
+
 #include "base/message.hpp"
 #include "kernels/kernel_list.hpp"
 #include "rotate/overlap.hpp"
 #include "rotate/query.hpp"
 #include "rotate/rope_state.hpp"
+#include "rotate/shape.hpp"
+#include "rotate/work.hpp"
 
 namespace rotary {
 namespace {
@@ -48,33 +52,53 @@ Status check_operand(std::string_view operand, const OperandShape& shape, std::i
   return {};
 }
 
-Result<const impl::Kernel*> choose(const impl::KernelQuery& query, std::string_view forced) {
-  if (!forced.empty()) {
-    const impl::Kernel* kernel = impl::find_kernel(forced);
-    if (kernel == nullptr) {
-      std::string known;
-      for (const impl::Kernel& each : impl::kernel_list())
-        impl::append(known += known.empty() ? "" : ", ", each.name);
-      return impl::invalid("kernel ", forced, ": this build has ", known);
-    }
-    std::string_view reason = kernel->unavailable();
-    if (reason.empty()) reason = kernel->declines(query);
-    if (!reason.empty()) return impl::failure(StatusCode::unsupported, "kernel ", forced, ": ", reason);
-    return kernel;
+/// True of what nearly every call brings: in place, strides that nest in the order of a layout, sizes far from
+/// any overflow. Whatever it accepts check_operand() accepts; the rest is left to that.
+bool plainly_good(const OperandShape& shape, std::int64_t head_dim) noexcept {
+  const HeadsShape& s = shape.in;
+  if (!impl::same_shape(s, shape.out) || !is_rotatable(s.dtype) || s.head_dim != head_dim) return false;
+  const auto within = [](std::int64_t value, std::int64_t most) { return value >= 1 && value <= most; };
+  constexpr std::int64_t extent = std::int64_t{1} << 24, stride = std::int64_t{1} << 33;
+  if (!within(s.batch, extent) || !within(s.tokens, extent) || !within(s.heads, extent) ||
+      !within(head_dim, extent) || !within(s.token_stride, stride) || !within(s.head_stride, stride) ||
+      !within(s.lane_stride, stride)) {
+    return false;
   }
-  for (const impl::Kernel& kernel : impl::kernel_list()) {
-    if (kernel.unavailable().empty() && kernel.declines(query).empty()) return &kernel;
+  const std::int64_t lanes = (head_dim - 1) * s.lane_stride + 1;
+  const bool tokens_outside = s.token_stride >= s.head_stride;
+  const auto inner = tokens_outside ? s.head_stride : s.token_stride;
+  const auto outer = tokens_outside ? s.token_stride : s.head_stride;
+  const std::int64_t inner_span = ((tokens_outside ? s.heads : s.tokens) - 1) * inner + lanes;
+  const std::int64_t outer_span = ((tokens_outside ? s.tokens : s.heads) - 1) * outer + inner_span;
+  const bool batch_nests = s.batch == 1 || (within(s.batch_stride, stride) && s.batch_stride >= outer_span);
+  return inner >= lanes && outer >= inner_span && batch_nests;
+}
+
+Result<const impl::Kernel*> forced_kernel(const impl::KernelQuery& query, std::string_view forced) {
+  const impl::Kernel* kernel = impl::find_kernel(forced);
+  if (kernel == nullptr) {
+    std::string known;
+    for (const impl::Kernel& each : impl::kernel_list())
+      impl::append(known += known.empty() ? "" : ", ", each.name);
+    return impl::invalid("kernel ", forced, ": this build has ", known);
   }
-  return impl::failure(StatusCode::internal, "no kernel accepts this work");
+  std::string_view reason = kernel->unavailable();
+  if (reason.empty()) reason = kernel->declines(query);
+  if (!reason.empty()) return impl::failure(StatusCode::unsupported, "kernel ", forced, ": ", reason);
+  return kernel;
 }
 
 }  // namespace
 
 Status Rope::prepare(RotatePlan& plan, const RotateOptions& options) const {
   const OperandShape &q = plan.q_, &k = plan.k_;
-  if (Status status = check_operand("q", q, head_dim()); !status.ok()) return status;
+  if (!plainly_good(q, head_dim())) {
+    if (Status status = check_operand("q", q, head_dim()); !status.ok()) return status;
+  }
   if (plan.has_k_) {
-    if (Status status = check_operand("k", k, head_dim()); !status.ok()) return status;
+    if (!plainly_good(k, head_dim())) {
+      if (Status status = check_operand("k", k, head_dim()); !status.ok()) return status;
+    }
     if (k.in.dtype != q.in.dtype || k.in.batch != q.in.batch || k.in.tokens != q.in.tokens) {
       return impl::invalid("k: ", name(k.in.dtype), " with batch ", k.in.batch, " and tokens ", k.in.tokens,
                            ", expected ", name(q.in.dtype), " with batch ", q.in.batch, " and tokens ",
@@ -83,14 +107,42 @@ Status Rope::prepare(RotatePlan& plan, const RotateOptions& options) const {
     }
   }
   const impl::KernelQuery query = impl::kernel_query(*this, q, plan.has_k_ ? &k : nullptr);
-  auto kernel = choose(query, options.kernel);
-  if (!kernel) return kernel.status();
+  if (options.kernel.empty()) {
+    plan.kernel_ = &impl::best_kernel(query);
+  } else {
+    auto kernel = forced_kernel(query, options.kernel);
+    if (!kernel) return kernel.status();
+    plan.kernel_ = *kernel;
+  }
+  plan.executor_ = options.executor;
   plan.in_adjacent_ = query.in_lanes == impl::Lanes::adjacent;
   plan.out_adjacent_ = query.out_lanes == impl::Lanes::adjacent;
   plan.conjugate_ = direction_ == Direction::gradient || direction_ == Direction::inverse;
-  plan.divide_ = direction_ == Direction::inverse || direction_ == Direction::inverse_gradient;
-  plan.kernel_ = *kernel;
-  plan.executor_ = options.executor;
+  plan.divide_ = (direction_ == Direction::inverse || direction_ == Direction::inverse_gradient) &&
+                 (policy() == AnglePolicy::table || spectrum().attention_factor() != 1);
+
+  const auto size = static_cast<std::int64_t>(size_of(q.in.dtype));
+  plan.element_size_ = size;
+  const auto reach = [&](const HeadsShape& shape) {
+    const impl::Reach elements = impl::reach_of(shape);
+    return RotatePlan::Reach{elements.low * size, elements.high * size};
+  };
+  plan.plain_ = impl::same_shape(q.in, q.out) && !impl::empty(q.in);
+  if (plan.plain_) plan.q_reach_ = reach(q.out);
+  if (plan.has_k_) {
+    plan.plain_ = plan.plain_ && impl::same_shape(k.in, k.out) && !impl::empty(k.in);
+    if (plan.plain_) plan.k_reach_ = reach(k.out);
+  }
+  // Tasks of up to so many tokens of one batch row, whose rows of angles fit the scratch of a task.
+  const std::int64_t row_numbers = std::max<std::int64_t>(2 * pairs(), 1);
+  const bool fits = row_numbers * impl::block_tokens <= impl::scratch_numbers;
+  plan.tokens_per_task_ =
+      fits ? impl::block_tokens : std::max<std::int64_t>(impl::scratch_numbers / row_numbers, 1);
+  plan.tasks_per_row_ = q.in.tokens == 0 ? 0 : (q.in.tokens - 1) / plan.tokens_per_task_ + 1;
+  plan.bytes_ = 0;
+  for (const HeadsShape* shape : {&q.in, &k.in}) {
+    if (!impl::empty(*shape)) plan.bytes_ += shape->batch * shape->tokens * shape->heads * head_dim() * size;
+  }
   return {};
 }
 
@@ -110,7 +162,7 @@ Result<RotatePlan> Rope::plan(const OperandShape& q, const OperandShape& k,
 Status Rope::rotate(const Angles& angles, const Operand& q, const RotateOptions& options) const noexcept {
   RotatePlan plan(borrowed_state(), {q.in.shape, q.out.shape}, nullptr);
   if (Status status = prepare(plan, options); !status.ok()) return status;
-  return plan.run(angles, q);
+  return plan.run_planned(angles, q, {}, plan.plainly_fits(angles, q, {}));
 }
 
 Status Rope::rotate(const Angles& angles, const Operand& q, const Operand& k,
@@ -118,7 +170,7 @@ Status Rope::rotate(const Angles& angles, const Operand& q, const Operand& k,
   const OperandShape k_shape(k.in.shape, k.out.shape);
   RotatePlan plan(borrowed_state(), {q.in.shape, q.out.shape}, &k_shape);
   if (Status status = prepare(plan, options); !status.ok()) return status;
-  return plan.run(angles, q, k);
+  return plan.run_planned(angles, q, k, plan.plainly_fits(angles, q, k));
 }
 
 std::shared_ptr<const impl::RopeState> Rope::borrowed_state() const noexcept {

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shapes as every call looks at them: small functions that the compiler can put in line.
+#pragma once
+
+#include <rotary/rotate.hpp>
+
+namespace rotary::impl {
+
+/// As operator==, without a branch for every number.
+inline bool same_shape(const HeadsShape& a, const HeadsShape& b) noexcept {
+  return (a.dtype == b.dtype) &
+         (((a.batch ^ b.batch) | (a.tokens ^ b.tokens) | (a.heads ^ b.heads) | (a.head_dim ^ b.head_dim) |
+           (a.batch_stride ^ b.batch_stride) | (a.token_stride ^ b.token_stride) |
+           (a.head_stride ^ b.head_stride) | (a.lane_stride ^ b.lane_stride)) == 0);
+}
+
+/// In place.
+inline bool same_view(const Operand& x) noexcept {
+  return x.in.data == x.out.data && same_shape(x.in.shape, x.out.shape);
+}
+
+inline bool empty(const HeadsShape& s) noexcept {
+  return s.batch == 0 || s.tokens == 0 || s.heads == 0 || s.head_dim == 0;
+}
+
+/// Elements from the first to the lowest in memory and past the highest.
+struct Reach {
+  std::int64_t low = 0, high = 1;
+};
+
+/// The shape is addressable and not empty.
+inline Reach reach_of(const HeadsShape& s) noexcept {
+  Reach reach;
+  const auto add = [&](std::int64_t extent, std::int64_t stride) {
+    const std::int64_t far = (extent - 1) * stride;
+    reach.low += far < 0 ? far : 0;
+    reach.high += far < 0 ? 0 : far;
+  };
+  add(s.batch, s.batch_stride);
+  add(s.tokens, s.token_stride);
+  add(s.heads, s.head_stride);
+  add(s.head_dim, s.lane_stride);
+  return reach;
+}
+
+}  // namespace rotary::impl

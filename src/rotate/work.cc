@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rotate/work.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/kernel_list.hpp"
+#include "rotate/rope_state.hpp"
+#include "rotate/shape.hpp"
+
+namespace rotary::impl {
+namespace {
+
+const std::byte* at(const void* data, const HeadsShape& s, std::int64_t size, std::int64_t row,
+                    std::int64_t token, std::int64_t lane) noexcept {
+  return static_cast<const std::byte*>(data) +
+         (row * s.batch_stride + token * s.token_stride + lane * s.lane_stride) * size;
+}
+std::byte* at(void* data, const HeadsShape& s, std::int64_t size, std::int64_t row, std::int64_t token,
+              std::int64_t lane) noexcept {
+  return const_cast<std::byte*>(at(static_cast<const void*>(data), s, size, row, token, lane));
+}
+
+/// Divides a row by its own squared length, which turns A into 1 / A and undoes any table.
+template <class Real>
+void divide_rows(Real* rows, std::int64_t tokens, std::int64_t pairs) noexcept {
+  for (std::int64_t t = 0; t < tokens; ++t, rows += 2 * pairs) {
+    for (std::int64_t i = 0; i < pairs; ++i) {
+      const double c = static_cast<double>(rows[i]), s = static_cast<double>(rows[pairs + i]);
+      const double square = c * c + s * s;
+      rows[i] = static_cast<Real>(c / square);
+      rows[pairs + i] = static_cast<Real>(s / square);
+    }
+  }
+}
+
+/// The stride of an axis of one element means nothing and may be any number, too large to step by even once.
+std::int64_t step(std::int64_t extent, std::int64_t stride) noexcept { return extent > 1 ? stride : 0; }
+
+}  // namespace
+
+/// Out of place, the lanes outside the window go over as they are.
+void RotateWork::copy_outside(const Operand& x, std::int64_t row, std::int64_t token,
+                              std::int64_t count) const noexcept {
+  const std::int64_t size = plan.element_size_;
+  const std::int64_t rotary_offset = plan.rope_->rotary_offset, head_dim = plan.rope_->head_dim;
+  const std::int64_t rotary_end = rotary_offset + 2 * plan.rope_->source->pairs();
+  const std::int64_t windows[2][2] = {{0, rotary_offset}, {rotary_end, head_dim}};
+  const HeadsShape &from = x.in.shape, &to = x.out.shape;
+  const bool dense = from.lane_stride == 1 && to.lane_stride == 1;
+  for (const auto& [begin, end] : windows) {
+    if (begin == end) continue;
+    for (std::int64_t t = token; t < token + count; ++t) {
+      for (std::int64_t h = 0; h < from.heads; ++h) {
+        const std::byte* in = at(x.in.data, from, size, row, t, begin) + h * from.head_stride * size;
+        std::byte* out = at(x.out.data, to, size, row, t, begin) + h * to.head_stride * size;
+        if (dense) {
+          std::memcpy(out, in, static_cast<std::size_t>((end - begin) * size));
+          continue;
+        }
+        for (std::int64_t lane = 0; lane < end - begin; ++lane) {
+          std::memcpy(out + lane * to.lane_stride * size, in + lane * from.lane_stride * size,
+                      static_cast<std::size_t>(size));
+        }
+      }
+    }
+  }
+}
+
+/// Rows of cos and sin: held ones as they lie, others in the scratch.
+const void* RotateWork::rows(std::int64_t row, std::int64_t token, std::int64_t count,
+                             double* scratch) const noexcept {
+  const AngleSource& source = *plan.rope_->source;
+  const std::int64_t pairs = source.pairs();
+  const std::int64_t angle_row = positions.batch() == 1 ? 0 : row;
+  if (plan.q_.in.dtype == DType::f64) {
+    source.fill(positions, angle_row, token, count, scratch);
+    if (plan.divide_) divide_rows(scratch, count, pairs);
+    return scratch;
+  }
+  const float* there = nullptr;
+  if (held != nullptr) {
+    there = held + (angle_row * positions.tokens() + token) * 2 * pairs;
+    if (!plan.divide_) return there;
+  }
+  float* made = reinterpret_cast<float*>(scratch);
+  if (held != nullptr) {
+    std::memcpy(made, there, static_cast<std::size_t>(count * 2 * pairs) * sizeof(float));
+  } else {
+    source.fill(positions, angle_row, token, count, made);
+  }
+  if (plan.divide_) divide_rows(made, count, pairs);
+  return made;
+}
+
+void RotateWork::run(std::int64_t first_task, std::int64_t last_task) const noexcept {
+  alignas(64) double scratch[scratch_numbers];
+  RotateArgs args;
+  args.operands = operands;
+  args.dtype = plan.q_.in.dtype;
+  args.in_lanes = plan.in_adjacent_ ? Lanes::adjacent : Lanes::halves;
+  args.out_lanes = plan.out_adjacent_ ? Lanes::adjacent : Lanes::halves;
+  args.conjugate = plan.conjugate_;
+  args.pairs = plan.rope_->source->pairs();
+  for (std::int32_t i = 0; i < operands; ++i) {
+    const HeadsShape &in = operand[i]->in.shape, &out = operand[i]->out.shape;
+    args.operand[i].heads = in.heads;
+    args.operand[i].in_token_stride = step(in.tokens, in.token_stride);
+    args.operand[i].in_head_stride = step(in.heads, in.head_stride);
+    args.operand[i].in_lane_stride = in.lane_stride;
+    args.operand[i].out_token_stride = step(out.tokens, out.token_stride);
+    args.operand[i].out_head_stride = step(out.heads, out.head_stride);
+    args.operand[i].out_lane_stride = out.lane_stride;
+  }
+  std::int64_t row = 0, token = 0;
+  if (first_task != 0) {
+    row = first_task / plan.tasks_per_row_;
+    token = (first_task % plan.tasks_per_row_) * plan.tokens_per_task_;
+  }
+  for (std::int64_t task = first_task; task < last_task; ++task) {
+    args.tokens = std::min(plan.tokens_per_task_, plan.q_.in.tokens - token);
+    for (std::int32_t i = 0; i < operands; ++i) {
+      const Operand& x = *operand[i];
+      if (!in_place && !same_view(x)) copy_outside(x, row, token, args.tokens);
+      args.operand[i].in =
+          at(x.in.data, x.in.shape, plan.element_size_, row, token, plan.rope_->rotary_offset);
+      args.operand[i].out =
+          at(x.out.data, x.out.shape, plan.element_size_, row, token, plan.rope_->rotary_offset);
+    }
+    if (args.pairs != 0) {
+      args.rows = rows(row, token, args.tokens, scratch);
+      plan.kernel_->rotate(args);
+    }
+    token += args.tokens;
+    if (token == plan.q_.in.tokens) {
+      token = 0;
+      ++row;
+    }
+  }
+}
+
+}  // namespace rotary::impl
