@@ -17,11 +17,12 @@ demo: ## Install what is needed, build, explain a real model and rotate its reco
 	cmake --build --preset demo
 	scripts/demo.sh build/demo
 
-check: ## Install what is needed, build with g++, run every test
+check: ## Install what is needed, build with g++, run every test, build and test the Python package
 	scripts/install_dependencies.sh check
 	cmake --preset check
 	cmake --build --preset check
 	ctest --preset check
+	scripts/check_python.sh
 
 check-all: ## The slower stages: clang, sanitizers, fuzzers, shared library, format
 	scripts/install_dependencies.sh check-all

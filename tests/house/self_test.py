@@ -55,6 +55,8 @@ class Includes(unittest.TestCase):
         self.accepts("tests/property/laws_test.cc", '"support/random.hpp"', {"tests/support/random.hpp": LICENCE})
         self.refuses("tools/rotary/main.cc", '"base/message.hpp"', "public headers")
         self.refuses("tests/conformance/llama_test.cc", '"rotate/rope_state.hpp"', "public headers")
+        self.accepts("python/src/model.cc", '"render.hpp"')
+        self.refuses("python/src/rope.cc", '"base/message.hpp"', "public headers")
         self.refuses("examples/a.cc", '"kernels/kernel_list.hpp"', "public headers")
 
     def test_headers_of_others(self):
@@ -125,6 +127,15 @@ class Reports(unittest.TestCase):
                      "has no Report5.Held")
         self.refuses(good + "| 6 | a fault | `conformance/b_test.cc` `Report6.Holds` |\n", "there is no tests/")
         self.refuses(good + "| 6 | a fault | `Report6.Holds` |\n", "stands behind no file")
+
+    def test_tests_in_python(self):
+        source = {"python/tests/test_a.py": "def test_report_5_holds() -> None:\n    pass\n"}
+        row = "| 5 | a fault | `python/tests/test_a.py` `test_report_5_holds` |\n"
+        for text, reason in ((row, None), (row.replace("5_holds", "5_held"), "has no test_report_5_held"),
+                             (row.replace("test_a", "test_b"), "there is no python/tests/test_b.py"),
+                             ("| 5 | a fault | Cannot happen. |\n", "test_report_5_holds is not in tests/reports.md")):
+            found = planted(check_reports, {"tests/reports.md": self.HEAD + text, **source})
+            self.assertEqual([], found) if reason is None else self.assertIn(reason, "".join(found))
 
     def test_every_report_has_one_answer(self):
         good = "| 5 | a fault | `conformance/a_test.cc` `Report5.Holds` |\n"

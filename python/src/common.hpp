@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every file of the module shares: nanobind, and how a Status becomes a Python exception.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <rotary/rotary.hpp>
+#include <string>
+#include <utility>
+
+namespace rotary::python {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+/// Sets ValueError for wrong values, OSError for unreadable files, NotImplementedError for what this build
+/// cannot do, and throws it.
+[[noreturn]] void raise(const Status& failure);
+[[noreturn]] void raise_value(const std::string& message);
+[[noreturn]] void raise_type(const std::string& message);
+
+inline void check(const Status& status) {
+  if (!status.ok()) raise(status);
+}
+template <class T>
+T take(Result<T> result) {
+  if (!result.ok()) raise(result.status());
+  return std::move(result).value();
+}
+
+/// The value of a word that names one, or ValueError: `from_name` is the library's reverse of name().
+template <class T>
+T word(const char* what, std::string_view text, std::optional<T> (*from_name)(std::string_view) noexcept,
+       const char* expected) {
+  if (const auto value = from_name(text)) return *value;
+  raise_value(std::string(what) + " \"" + std::string(text) + "\": expected " + expected);
+}
+
+/// "module.Class" of an object's type, for messages.
+std::string kind_of(nb::handle object);
+
+inline nb::str text(std::string_view s) { return nb::str(s.data(), s.size()); }
+
+}  // namespace rotary::python

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rope.hpp"
+
+#include <algorithm>
+
+#include "positions.hpp"
+#include "scaling.hpp"
+#include "tensor.hpp"
+
+namespace rotary::python {
+namespace {
+
+std::vector<double> doubles(nb::handle object, const char* name) {
+  std::vector<double> out;
+  if (!nb::try_cast(nb::module_::import_("numpy").attr("asarray")(object, "float64").attr("tolist")(), out))
+    raise_value(std::string(name) + ": expected numbers along one axis");
+  return out;
+}
+
+Pairing pairing_of(std::string_view text) {
+  return word("pairing", text, &pairing_from_name, "half_split, interleaved or interleaved_to_half");
+}
+AnglePolicy policy_of(std::string_view text) {
+  return word("angles", text, &angle_policy_from_name, "exact, fp32 or ggml");
+}
+
+void make(PyRope* self, std::optional<std::int64_t> head_dim, double base, nb::object scaling,
+          std::optional<std::int64_t> rotary_dim, std::int64_t rotary_offset, const std::string& pairing,
+          std::vector<std::int64_t> axis_sections, const std::string& axis_order,
+          std::optional<std::vector<std::uint8_t>> axis, std::optional<std::int64_t> length,
+          nb::object inv_freq, double attention_factor, const std::string& angles,
+          const std::string& direction) {
+  RopeOptions options;
+  if (inv_freq.is_none()) {
+    if (!head_dim && !rotary_dim) raise_value("head_dim is missing: give head_dim, rotary_dim or inv_freq");
+    SpectrumOptions spectrum;
+    spectrum.rotary_dim = rotary_dim ? *rotary_dim : std::max<std::int64_t>(*head_dim - rotary_offset, 0);
+    spectrum.base = base;
+    spectrum.scaling = to_scaling(scaling);
+    spectrum.axis_sections = std::move(axis_sections);
+    spectrum.axis_order = word("axis_order", axis_order, &axis_order_from_name,
+                               "contiguous, interleaved, imrope, round_robin, spread or space_then_time");
+    spectrum.length = length;
+    options.spectrum = take(Spectrum::make(spectrum));
+  } else {
+    options.spectrum = take(Spectrum::from_inv_freq(doubles(inv_freq, "inv_freq"), attention_factor));
+  }
+  if (axis) options.spectrum = take(options.spectrum.with_axis(*axis));
+  options.pairing = pairing_of(pairing);
+  options.head_dim = head_dim.value_or(0);
+  options.rotary_offset = rotary_offset;
+  options.policy = policy_of(angles);
+  options.direction =
+      word("direction", direction, &direction_from_name, "forward, inverse, gradient or inverse_gradient");
+  new (self) PyRope{take(Rope::make(options))};
+}
+
+PyRope from_table(nb::object cos, nb::object sin, std::optional<std::int64_t> head_dim,
+                  std::int64_t rotary_offset, std::int64_t rotary_dim, const std::string& pairing) {
+  const nb::object numpy = nb::module_::import_("numpy");
+  const auto dense = [&](const nb::object& table) {
+    return numpy.attr("ascontiguousarray")(table, "float32");
+  };
+  const nb::object cos_array = dense(cos), sin_array = dense(sin);
+  const Tensor c(cos_array, "cos"), s(sin_array, "sin");
+  if (c.shape().size() != 2 || !std::ranges::equal(c.shape(), s.shape()))
+    raise_value("cos " + c.shape_text() + " and sin " + s.shape_text() +
+                ": expected the same [positions, pairs] or [positions, rotary_dim]");
+  AngleTable table;
+  const std::size_t size = static_cast<std::size_t>(c.shape()[0]) * static_cast<std::size_t>(c.shape()[1]);
+  table.cos = {static_cast<const float*>(c.data()), size};
+  table.sin = {static_cast<const float*>(s.data()), size};
+  table.rows = c.shape()[0];
+  table.width = c.shape()[1];
+  table.rotary_dim = rotary_dim;
+  RopeOptions options;
+  options.pairing = pairing_of(pairing);
+  options.head_dim = head_dim.value_or(0);
+  options.rotary_offset = rotary_offset;
+  return {take(Rope::from_table(table, options))};
+}
+
+PyAngles angles_of(const PyRope& self, nb::handle positions, std::int64_t tokens, bool held) {
+  const Positions at = to_positions(positions, tokens, self.rope.spectrum().axes());
+  const Rows rows = held ? Rows::held : Rows::on_the_way;
+  nb::gil_scoped_release released;
+  return {std::make_shared<Angles>(take(self.rope.angles(at, rows)))};
+}
+
+std::string repr(const PyRope& self) {
+  const Rope& rope = self.rope;
+  std::string out = "Rope(head_dim=" + std::to_string(rope.head_dim());
+  if (rope.rotary_dim() != rope.head_dim()) out += ", rotary_dim=" + std::to_string(rope.rotary_dim());
+  if (rope.rotary_offset() != 0) out += ", rotary_offset=" + std::to_string(rope.rotary_offset());
+  const auto base = rope.spectrum().base();
+  if (base) out += ", base=" + nb::cast<std::string>(nb::repr(nb::float_(*base)));
+  if (!std::holds_alternative<scaling::None>(rope.spectrum().scaling()))
+    out += ", scaling=" + nb::cast<std::string>(nb::repr(to_dict(rope.spectrum().scaling())));
+  out += ", pairing='" + std::string(name(rope.pairing())) + "'";
+  if (rope.direction() != Direction::forward)
+    out += ", direction='" + std::string(name(rope.direction())) + "'";
+  return out + ", angles='" + std::string(name(rope.policy())) + "')";
+}
+
+void bind_properties(nb::class_<PyRope>& rope) {
+  const auto number = [&](const char* name, auto get, const char* doc) {
+    rope.def_prop_ro(
+        name, [get](const PyRope& self) { return get(self.rope); }, doc);
+  };
+  number(
+      "head_dim", [](const Rope& r) { return r.head_dim(); }, "Lanes of a head.");
+  number(
+      "rotary_dim", [](const Rope& r) { return r.rotary_dim(); }, "Lanes that turn.");
+  number(
+      "rotary_offset", [](const Rope& r) { return r.rotary_offset(); }, "The first lane that turns.");
+  number(
+      "pairs", [](const Rope& r) { return r.pairs(); }, "rotary_dim / 2.");
+  number(
+      "pairing", [](const Rope& r) { return std::string(name(r.pairing())); },
+      "half_split, interleaved or interleaved_to_half.");
+  number(
+      "direction", [](const Rope& r) { return std::string(name(r.direction())); },
+      "forward, inverse, gradient or inverse_gradient.");
+  number(
+      "policy", [](const Rope& r) { return std::string(name(r.policy())); },
+      "How cos and sin are computed: exact, fp32, ggml or table.");
+  number(
+      "base", [](const Rope& r) { return r.spectrum().base(); },
+      "rope_theta; None for frequencies of the caller's own.");
+  number(
+      "attention_factor", [](const Rope& r) { return r.spectrum().attention_factor(); },
+      "A, which multiplies cos and sin.");
+  number(
+      "softmax_factor", [](const Rope& r) { return r.spectrum().softmax_factor(); },
+      "Multiplies 1/sqrt(head_dim) on the attention side; never folded into A.");
+  number(
+      "axes", [](const Rope& r) { return r.spectrum().axes(); }, "Axes that positions must have.");
+  rope.def_prop_ro(
+      "scaling", [](const PyRope& self) { return to_dict(self.rope.spectrum().scaling()); },
+      nb::sig("def scaling(self) -> dict[str, typing.Any]"),
+      "The scaling type, with the words of config.json.");
+  rope.def_prop_ro(
+      "inv_freq",
+      [](const PyRope& self) {
+        const std::int64_t shape[] = {self.rope.spectrum().pairs()};
+        return numpy_copy(self.rope.spectrum().inv_freq(), shape, "float64");
+      },
+      nb::sig("def inv_freq(self) -> numpy.typing.NDArray[numpy.float64]"),
+      "Radians a position, one a pair, every scaling applied. A copy.");
+  rope.def_prop_ro(
+      "axis",
+      [](const PyRope& self) {
+        const std::int64_t shape[] = {self.rope.spectrum().pairs()};
+        return numpy_copy(self.rope.spectrum().axis(), shape, "uint8");
+      },
+      nb::sig("def axis(self) -> numpy.typing.NDArray[numpy.uint8]"),
+      "The position axis of each pair. A copy.");
+  rope.def_ro("name", &PyRope::name, "What its model calls it: default, or local and global.");
+  rope.def_ro("original_context", &PyRope::original_context,
+              "Tokens the model was trained on before it was stretched, if its description says so.");
+  rope.def_ro("context", &PyRope::context, "max_position_embeddings, if the description says so.");
+}
+
+}  // namespace
+
+void bind_rope(nb::module_& m) {
+  nb::class_<PyRope> rope(
+      m, "Rope",
+      "A rotary embedding: how fast each pair of lanes turns, and which lanes form a pair. Immutable; may be "
+      "used\n"
+      "by any number of threads.\n\n"
+      "    rope = rotary.Rope.from_config(\"config.json\")      # once: what the model says\n"
+      "    angles = rope.angles(range(tokens))                # once a forward pass\n"
+      "    rope.rotate_(q, k, angles=angles)                  # every layer, in place");
+  rope.def(
+      "__init__", &make, "head_dim"_a = nb::none(), nb::kw_only(), "base"_a = 10000.0,
+      "scaling"_a = nb::none(), "rotary_dim"_a = nb::none(), "rotary_offset"_a = 0,
+      "pairing"_a = "half_split", "axis_sections"_a = std::vector<std::int64_t>(),
+      "axis_order"_a = "contiguous", "axis"_a = nb::none(), "length"_a = nb::none(),
+      "inv_freq"_a = nb::none(), "attention_factor"_a = 1.0, "angles"_a = "exact", "direction"_a = "forward",
+      nb::sig("def __init__(self, head_dim: int | None = None, *, base: float = 10000.0, scaling: "
+              "collections.abc.Mapping[str, typing.Any] | str | None = None, rotary_dim: int | None = None, "
+              "rotary_offset: int = 0, pairing: str = 'half_split', axis_sections: "
+              "collections.abc.Sequence[int] = (), axis_order: str = 'contiguous', axis: "
+              "collections.abc.Sequence[int] | None = None, "
+              "length: int | None = None, inv_freq: numpy.typing.ArrayLike | None = None, "
+              "attention_factor: float = 1.0, angles: str = 'exact', direction: str = 'forward') -> None"),
+      "A rope by its numbers.\n\n"
+      "head_dim: lanes of a head. rotary_dim: lanes that turn, even; default the head from rotary_offset "
+      "on.\n"
+      "base: rope_theta. scaling: as rope_scaling in a config.json, {\"rope_type\": \"yarn\", \"factor\": "
+      "4}.\n"
+      "pairing: half_split (Hugging Face), interleaved (Meta, GPT-J), interleaved_to_half (DeepSeek-V3).\n"
+      "axis_sections: pairs that follow each position axis, in axis_order (contiguous, as Qwen2-VL; "
+      "interleaved, as\n"
+      "Qwen3-VL; imrope, round_robin, spread, space_then_time); axis: the axis of each pair instead.\n"
+      "length: tokens, for types whose frequencies depend on it (dynamic, longrope).\n"
+      "inv_freq, attention_factor: frequencies of your own, radians a position; base and scaling are not "
+      "read.\n"
+      "angles: exact, fp32 (as Transformers and vLLM), ggml (as llama.cpp's CPU path).\n\n"
+      "ValueError with what, expected and got.");
+  rope.def_static(
+      "from_table", &from_table, "cos"_a, "sin"_a, nb::kw_only(), "head_dim"_a = nb::none(),
+      "rotary_offset"_a = 0, "rotary_dim"_a = 0, "pairing"_a = "half_split",
+      nb::sig("def from_table(cos: numpy.typing.ArrayLike, sin: numpy.typing.ArrayLike, *, head_dim: "
+              "int | None = None, rotary_offset: int = 0, rotary_dim: int = 0, pairing: str = "
+              "'half_split') -> Rope"),
+      "A rope with cos and sin of your own, [positions, pairs] or [positions, rotary_dim]; position p\n"
+      "takes row p. The tables are copied, as float32.");
+  rope.def(
+      "angles", &angles_of, nb::arg("positions").none(), "tokens"_a = 1, nb::kw_only(), "held"_a = true,
+      nb::sig("def angles(self, positions: PositionsLike, tokens: int = 1, *, held: bool = True) -> Angles"),
+      "One row of cos and sin a token, made once a forward pass and used by every layer. positions: a\n"
+      "Positions, a range, an array of [tokens], [batch, tokens] or [axes, batch, tokens], or an int: the\n"
+      "first of `tokens` positions. held: keep the rows, rotary_dim * 4 bytes a token; else they are made\n"
+      "while rotating, with the same bits.");
+  rope.def_prop_ro(
+      "inverse", [](const PyRope& self) { return self.turned(self.rope.inverse()); },
+      "The rope that undoes this one (divides by A); it takes the same Angles.");
+  rope.def_prop_ro(
+      "gradient", [](const PyRope& self) { return self.turned(self.rope.gradient()); },
+      "The transpose (turns back, times A): takes output gradients to input gradients.");
+  rope.def(
+      "__eq__",
+      [](const PyRope& self, nb::handle other) {
+        return nb::isinstance<PyRope>(other) && self.rope == nb::cast<const PyRope&>(other).rope;
+      },
+      nb::sig("def __eq__(self, other: object, /) -> bool"), "The same numbers on the same lanes.");
+  rope.def("__hash__", [](const PyRope& self) {
+    return nb::hash(nb::make_tuple(self.rope.head_dim(), self.rope.pairs(), self.rope.rotary_offset(),
+                                   static_cast<int>(self.rope.pairing())));
+  });
+  rope.def(
+      "__copy__", [](nb::object self) { return self; }, nb::sig("def __copy__(self) -> Rope"));
+  rope.def(
+      "__deepcopy__", [](nb::object self, nb::handle) { return self; }, "memo"_a,
+      nb::sig("def __deepcopy__(self, memo: typing.Any) -> Rope"));
+  rope.def("__repr__", &repr);
+  rope.def(
+      "_repr_svg_",
+      [](nb::object self) { return nb::module_::import_("rotary._svg").attr("wavelengths")(self); },
+      nb::sig("def _repr_svg_(self) -> str"),
+      "The wavelength of each pair against the context, for notebooks.");
+  bind_properties(rope);
+  bind_rotate(rope);
+  bind_from_config(rope);
+}
+
+}  // namespace rotary::python

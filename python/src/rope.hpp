@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Python Rope: a rotary::Rope, and what its model calls it.
+#pragma once
+
+#include <nanobind/stl/shared_ptr.h>
+
+#include <memory>
+
+#include "common.hpp"
+
+namespace rotary::python {
+
+struct PyRope {
+  Rope rope;
+  std::string name = "default";
+  std::optional<std::int64_t> original_context = {};
+  std::optional<std::int64_t> context = {};
+
+  PyRope turned(Rope other) const { return {std::move(other), name, original_context, context}; }
+};
+
+/// Angles that a call may use while another thread refills them: the call holds what it began with.
+struct PyAngles {
+  std::shared_ptr<Angles> angles;
+};
+
+void bind_rope(nb::module_& m);
+void bind_rotate(nb::class_<PyRope>& rope);
+void bind_from_config(nb::class_<PyRope>& rope);
+void bind_angles(nb::module_& m);
+
+}  // namespace rotary::python

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor.hpp"
+
+#include <algorithm>
+
+namespace rotary::python {
+namespace {
+
+/// DLPack's table of C functions, which a type hands out under this name (DLPack 1.3). A tensor is described in
+/// it without an allocation or a reference; the description holds as long as the tensor does.
+constexpr const char* exchange_attribute = "__dlpack_c_exchange_api__";
+constexpr const char* exchange_capsule = "dlpack_exchange_api";
+struct ExchangeApi {
+  std::uint32_t major, minor;
+  const void* previous;
+  void* unused[3];
+  int (*describe)(void* object, nb::dlpack::dltensor* out);
+};
+constexpr std::uint32_t exchange_major = 1;
+constexpr std::int32_t cpu = 1;
+
+/// References that live as long as the process.
+struct {
+  PyObject* dtype = nullptr;
+  PyObject* two_bytes = nullptr;
+} known_bfloat16;
+
+std::optional<DType> dtype_of_code(nb::dlpack::dtype type) {
+  using Code = nb::dlpack::dtype_code;
+  if (type.lanes != 1) return std::nullopt;
+  const auto chosen = [&](std::initializer_list<DType> types) -> std::optional<DType> {
+    for (const DType each : types)
+      if (size_of(each) * 8 == type.bits) return each;
+    return std::nullopt;
+  };
+  switch (static_cast<Code>(type.code)) {
+    case Code::Float:
+      return chosen({DType::f64, DType::f32, DType::f16});
+    case Code::Bfloat:
+      return chosen({DType::bf16});
+    case Code::Int:
+      return chosen({DType::i64, DType::i32, DType::i16, DType::i8});
+    case Code::UInt:
+      return chosen({DType::u64, DType::u32, DType::u16, DType::u8});
+    case Code::Bool:
+      return chosen({DType::boolean});
+    default:
+      return std::nullopt;
+  }
+}
+
+/// One letter of the struct module, in this machine's byte order.
+std::optional<DType> dtype_of_format(const char* format, Py_ssize_t size) {
+  if (format == nullptr) return DType::u8;
+  if (*format == '@' || *format == '=' || *format == '<' || *format == '|') ++format;
+  if (format[0] == '\0' || format[1] != '\0') return std::nullopt;
+  const auto sized = [&](std::initializer_list<DType> types) -> std::optional<DType> {
+    for (const DType each : types)
+      if (static_cast<Py_ssize_t>(size_of(each)) == size) return each;
+    return std::nullopt;
+  };
+  switch (format[0]) {
+    case 'd':
+    case 'f':
+    case 'e':
+      return sized({DType::f64, DType::f32, DType::f16});
+    case 'q':
+    case 'l':
+    case 'i':
+    case 'h':
+    case 'b':
+    case 'n':
+      return sized({DType::i64, DType::i32, DType::i16, DType::i8});
+    case 'Q':
+    case 'L':
+    case 'I':
+    case 'H':
+    case 'B':
+    case 'N':
+      return sized({DType::u64, DType::u32, DType::u16, DType::u8});
+    case '?':
+      return DType::boolean;
+    default:
+      return std::nullopt;
+  }
+}
+
+const char* numpy_name(DType type) {
+  switch (type) {
+    case DType::f64:
+      return "float64";
+    case DType::f16:
+      return "float16";
+    default:
+      return "float32";
+  }
+}
+
+/// torch.Tensor if that module is loaded, and this is one.
+bool is_torch(nb::handle object) {
+  const nb::dict modules = nb::cast<nb::dict>(nb::module_::import_("sys").attr("modules"));
+  if (!modules.contains("torch")) return false;
+  return nb::isinstance(object, modules["torch"].attr("Tensor"));
+}
+
+}  // namespace
+
+Tensor::Tensor(nb::handle object, const char* name, Access access) : object_(object), name_(name) {
+  try {
+    const bool found =
+        PyObject_CheckBuffer(object.ptr()) != 0
+            ? from_known_bfloat16(access) || from_buffer(object, access) || from_named_bfloat16(access)
+            : from_exchange(access) || from_dlpack(access);
+    if (!found) {
+      raise_type(std::string(name) + ": " + kind_of(object) +
+                 ", expected an array of numpy, torch or anything else with a buffer or DLPack on the CPU");
+    }
+  } catch (...) {
+    if (has_buffer_) PyBuffer_Release(&buffer_);
+    throw;
+  }
+}
+
+Tensor::~Tensor() {
+  if (has_buffer_) PyBuffer_Release(&buffer_);
+}
+
+void Tensor::check_access(bool readonly, Access access) const {
+  if (readonly && access == Access::write)
+    raise_value(std::string(name_) + ": the array is read-only, so it cannot be turned in place");
+}
+
+bool Tensor::from_exchange(Access) {
+  static PyObject* const attribute = PyUnicode_InternFromString(exchange_attribute);
+  PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object_.ptr()));
+  const nb::object capsule = nb::steal(PyObject_GetAttr(type, attribute));
+  if (!capsule.is_valid()) {
+    PyErr_Clear();
+    return false;
+  }
+  const auto* api = static_cast<const ExchangeApi*>(PyCapsule_GetPointer(capsule.ptr(), exchange_capsule));
+  if (api == nullptr) throw nb::python_error();
+  if (api->major != exchange_major || api->describe == nullptr) return false;
+  static PyObject* const requires_grad = PyUnicode_InternFromString("requires_grad");
+  const nb::object graph = nb::steal(PyObject_GetAttr(object_.ptr(), requires_grad));
+  if (!graph.is_valid()) {
+    PyErr_Clear();
+  } else if (graph.ptr() == Py_True) {
+    raise_value(std::string(name_) +
+                ": requires a gradient, which this call cannot record: use rotary.torch, or detach()");
+  }
+  nb::dlpack::dltensor tensor;
+  if (api->describe(object_.ptr(), &tensor) != 0) throw nb::python_error();
+  take(tensor);
+  return true;
+}
+
+bool Tensor::from_buffer(nb::handle object, Access access) {
+  if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_STRIDED_RO | PyBUF_FORMAT) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  has_buffer_ = true;
+  const auto type = dtype_of_format(buffer_.format, buffer_.itemsize);
+  if (!type)
+    raise_type(std::string(name_) + ": elements of format \"" + buffer_.format +
+               "\", expected numbers in this machine's byte order");
+  check_access(buffer_.readonly != 0, access);
+  if (buffer_.ndim > max_dims)
+    raise_value(std::string(name_) + ": " + std::to_string(buffer_.ndim) + " dimensions");
+  dtype_ = *type;
+  data_ = buffer_.buf;
+  ndim_ = buffer_.ndim;
+  const auto size = static_cast<Py_ssize_t>(size_of(dtype_));
+  for (int i = 0; i < ndim_; ++i) {
+    const auto axis = static_cast<std::size_t>(i);
+    own_shape_[axis] = buffer_.shape[i];
+    own_strides_[axis] = buffer_.strides[i] / size;
+    if (buffer_.strides[i] % size != 0)
+      raise_value(std::string(name_) + ": a stride of " + std::to_string(buffer_.strides[i]) +
+                  " bytes is no whole number of " + std::string(rotary::name(dtype_)) + " elements");
+  }
+  shape_ = own_shape_.data();
+  strides_ = own_strides_.data();
+  return true;
+}
+
+/// NumPy lends no buffer of an element type that others have added to it. ml_dtypes' bfloat16 is two bytes; its
+/// dtype is one object, which the first such array shows.
+bool Tensor::from_named_bfloat16(Access access) {
+  if (!nb::hasattr(object_, "dtype")) return false;
+  const nb::object dtype = object_.attr("dtype");
+  if (nb::cast<std::string>(nb::str(dtype)) != "bfloat16") {
+    raise_type(std::string(name_) + ": dtype " + nb::cast<std::string>(nb::str(dtype)) +
+               ", expected f64, f32, f16 or bf16");
+  }
+  if (known_bfloat16.dtype == nullptr) {
+    known_bfloat16.dtype = nb::object(dtype).release().ptr();
+    known_bfloat16.two_bytes = nb::module_::import_("numpy").attr("dtype")("uint16").release().ptr();
+  }
+  return from_two_bytes(access);
+}
+
+bool Tensor::from_known_bfloat16(Access access) {
+  if (known_bfloat16.dtype == nullptr) return false;
+  static PyObject* const attribute = PyUnicode_InternFromString("dtype");
+  const nb::object dtype = nb::steal(PyObject_GetAttr(object_.ptr(), attribute));
+  if (!dtype.is_valid()) PyErr_Clear();
+  return dtype.ptr() == known_bfloat16.dtype && from_two_bytes(access);
+}
+
+bool Tensor::from_two_bytes(Access access) {
+  kept_ = object_.attr("view")(nb::handle(known_bfloat16.two_bytes));
+  if (!from_buffer(kept_, access)) return false;
+  dtype_ = DType::bf16;
+  return true;
+}
+
+bool Tensor::from_dlpack(Access access) {
+  if (!nb::hasattr(object_, "__dlpack__")) return false;
+  const auto describe = [this](const auto& array) {
+    nb::dlpack::dltensor tensor;
+    tensor.data = const_cast<void*>(static_cast<const void*>(array.data()));
+    tensor.device = {array.device_type(), array.device_id()};
+    tensor.dtype = array.dtype();
+    tensor.ndim = static_cast<std::int32_t>(array.ndim());
+    tensor.shape = const_cast<std::int64_t*>(array.shape_ptr());
+    tensor.strides = const_cast<std::int64_t*>(array.stride_ptr());
+    take(tensor);
+    return true;
+  };
+  if (nb::try_cast(object_, lent_, false)) return describe(lent_);
+  if (!nb::try_cast(object_, lent_read_only_, false)) return false;
+  check_access(true, access);
+  return describe(lent_read_only_);
+}
+
+void Tensor::take(const nb::dlpack::dltensor& tensor) {
+  if (tensor.device.device_type != cpu)
+    raise_type(std::string(name_) +
+               ": memory of another device, expected the CPU's; rotary.torch takes tensors of any device");
+  const auto type = dtype_of_code(tensor.dtype);
+  if (!type)
+    raise_type(std::string(name_) + ": elements of DLPack's code " + std::to_string(tensor.dtype.code) +
+               ", " + std::to_string(tensor.dtype.bits) + " bits, expected f64, f32, f16 or bf16");
+  if (tensor.ndim > max_dims)
+    raise_value(std::string(name_) + ": " + std::to_string(tensor.ndim) + " dimensions");
+  dtype_ = *type;
+  data_ = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
+  ndim_ = tensor.ndim;
+  shape_ = tensor.shape;
+  strides_ = tensor.strides;
+  if (strides_ != nullptr || ndim_ == 0) return;
+  std::int64_t stride = 1;
+  for (int i = ndim_; i-- > 0; stride *= std::max<std::int64_t>(shape_[i], 1))
+    own_strides_[static_cast<std::size_t>(i)] = stride;
+  strides_ = own_strides_.data();
+}
+
+std::int64_t Tensor::bytes() const noexcept {
+  auto size = static_cast<std::int64_t>(size_of(dtype_));
+  for (const std::int64_t extent : shape())
+    if (__builtin_mul_overflow(size, extent, &size)) return INT64_MAX;
+  return size;
+}
+
+std::string Tensor::shape_text() const {
+  std::string out = "[";
+  for (const std::int64_t extent : shape()) out += (out.size() == 1 ? "" : ", ") + std::to_string(extent);
+  return out + "]";
+}
+
+Heads Tensor::heads(Layout layout) const {
+  if (!is_rotatable(dtype_))
+    raise_type(std::string(name_) + ": dtype " + std::string(rotary::name(dtype_)) +
+               ", expected f64, f32, f16 or bf16");
+  const int axes = layout == Layout::thd ? 3 : 4;
+  if (ndim_ != axes)
+    raise_value(std::string(name_) + ": shape " + shape_text() + " has " + std::to_string(ndim_) +
+                " axes, layout " + std::string(rotary::name(layout)) + " has " + std::to_string(axes));
+  const int batch = layout == Layout::thd ? -1 : 0;
+  const int tokens = layout == Layout::thd ? 0 : layout == Layout::bthd ? 1 : 2;
+  const int heads = layout == Layout::bhtd ? 1 : tokens + 1, lane = axes - 1;
+  HeadsShape s;
+  s.dtype = dtype_;
+  s.batch = batch < 0 ? 1 : shape_[batch];
+  s.tokens = shape_[tokens];
+  s.heads = shape_[heads];
+  s.head_dim = shape_[lane];
+  s.batch_stride = batch < 0 ? 0 : strides_[batch];
+  s.token_stride = strides_[tokens];
+  s.head_stride = strides_[heads];
+  s.lane_stride = strides_[lane];
+  return {data_, s};
+}
+
+nb::object Tensor::empty_like() const {
+  if (is_torch(object_)) return nb::module_::import_("torch").attr("empty_like")(object_);
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  if (nb::isinstance(object_, numpy.attr("ndarray")))
+    return numpy.attr("empty_like")(object_, "subok"_a = false);
+  if (dtype_ == DType::bf16)
+    return numpy.attr("empty")(nb::cast(std::vector(shape().begin(), shape().end())),
+                               nb::module_::import_("ml_dtypes").attr("bfloat16"));
+  return numpy_empty(shape(), numpy_name(dtype_));
+}
+
+nb::object numpy_empty(std::span<const std::int64_t> shape, const char* dtype) {
+  return nb::module_::import_("numpy").attr("empty")(nb::cast(std::vector(shape.begin(), shape.end())),
+                                                     dtype);
+}
+
+}  // namespace rotary::python
