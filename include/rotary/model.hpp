@@ -13,6 +13,7 @@
 #include <rotary/peer.hpp>
 #include <rotary/rope.hpp>
 #include <rotary/status.hpp>
+#include <rotary/temperature.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,12 @@ struct ModelRope {
   std::optional<std::int64_t> original_context;  ///< L, tokens
   std::optional<std::int64_t> context;           ///< max_position_embeddings, tokens
   bool of_layers = true;  ///< false: of an image encoder ("vision"), which layers() does not count
+};
+
+/// How a model's queries grow with their position, and on which layers.
+struct ModelTemperature {
+  QueryTemperature query;
+  bool without_rope = false;  ///< on the layers without a rope alone (Llama 4); else on all of them
 };
 
 using ModelNumberOrText = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
@@ -101,6 +108,11 @@ class ROTARY_API Model {
   /// One rope by this library's own rules, for another length.
   Result<Rope> rope_at(std::size_t rope, std::int64_t length) const;
 
+  /// Empty where queries do not grow with their position.
+  const std::optional<ModelTemperature>& temperature() const noexcept { return temperature_; }
+  /// What the queries of layer n are multiplied by beside their rotation; empty: nothing. Errors: no such layer.
+  Result<std::optional<QueryTemperature>> temperature_for_layer(std::int64_t layer) const;
+
   std::span<const ModelValue> values() const noexcept { return values_; }
   /// What is doubtful, in sentences.
   std::span<const std::string> warnings() const noexcept { return warnings_; }
@@ -111,6 +123,7 @@ class ROTARY_API Model {
   std::optional<std::int64_t> length_;
   std::string origin_, architecture_, model_type_;
   std::vector<ModelRope> ropes_;
+  std::optional<ModelTemperature> temperature_;
   std::vector<std::optional<std::size_t>> layers_;
   std::vector<ModelValue> values_;
   std::vector<std::string> warnings_;

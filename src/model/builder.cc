@@ -2,6 +2,7 @@
 #include "model/builder.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace rotary {
 namespace {
@@ -133,6 +134,21 @@ void ModelBuilder::add_rope(std::string name, Rope rope, std::string from) {
   add("pairing", std::string(rotary::name(rope.pairing())));
   add("direction", std::string(rotary::name(rope.direction())));
   model_.ropes_.push_back({std::move(name), std::move(rope), std::nullopt, std::nullopt});
+}
+
+void ModelBuilder::set_temperature(const impl::Sourced<double>& scale, const impl::Sourced<double>& length,
+                                   bool without_rope) {
+  if (!(std::isfinite(scale.value) && scale.value >= 0)) {
+    return malformed(scale.from, " ", scale.value, ": must be finite and not negative");
+  }
+  if (!(std::isfinite(length.value) && length.value >= 1)) {
+    return malformed(length.from, " ", length.value, ": must be finite and at least 1 token");
+  }
+  add_value({0, "temperature_scale", scale.value, scale.from, scale.assumed});
+  add_value({0, "temperature_length", length.value, length.from, length.assumed});
+  if (scale.value == 0) return;
+  model_.temperature_ = {{.scale = scale.value, .length = length.value, .first = without_rope ? 1.0 : 0.0},
+                         without_rope};
 }
 
 Result<Model> ModelBuilder::finish() && {

@@ -65,6 +65,9 @@ class ModelBuilder {
   /// Its index is the number of ropes before it.
   void add_rope(const impl::RopeDescription& rope);
   void add_rope(std::string name, Rope rope, std::string from);
+  /// Of the layers without rope, positions count from 1 (Llama 4); of all layers, from 0. A scale of 0 is none.
+  void set_temperature(const impl::Sourced<double>& scale, const impl::Sourced<double>& length,
+                       bool without_rope);
   void add_value(ModelValue value) { model_.values_.push_back(std::move(value)); }
   void set_layers(std::vector<std::optional<std::size_t>> layers) { model_.layers_ = std::move(layers); }
 

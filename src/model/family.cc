@@ -79,7 +79,7 @@ constexpr Family families[] = {
     {.model_types = "moonshine", .pairing = adjacent, .partial = 0.9},
     {.model_types = "roformer", .pairing = adjacent},
     {.model_types = "llama4_text llama4", .gguf = "llama4", .pairing = adjacent, .gguf_pairing = adjacent, .base = 5e5,
-     .head_dim = 128, .pattern = 4, .no_rope = NoRope::every_nth},
+     .head_dim = 128, .pattern = 4, .no_rope = NoRope::every_nth, .tunes_no_rope = true},
 
     // Part of the head without positions, then the part that turns (MLA).
     {.model_types = "deepseek_v2", .gguf = "deepseek2 deepseek2-ocr deepseek32 glm-dsa plm mistral4", .pairing = adjacent,

@@ -41,6 +41,7 @@ struct Family {
   bool window_at_end = false;                    ///< GGUF: the lanes that turn are the last of the head
   bool gguf_switch = false;                      ///< GGUF: rope.scaling.finetuned false means no rope at all
   bool truncate = true;               ///< GGUF: YaRN's key of that name, which the file cannot state
+  bool tunes_no_rope = false;         ///< queries of the layers without rope grow (Llama 4)
   std::string_view unsupported = {};  ///< why not, if this family cannot be described
 };
 

@@ -33,10 +33,7 @@ class GgufReader : GgufValues {
     if (builder_.failed()) return;
     const bool two = family_.local_base || has("rope.freq_base_swa") || has("rope.dimension_count_swa");
     two ? add_local_and_global(rope, layers) : add_one(rope, layers);
-    for (const auto* name : {"temperature_scale", "temperature_length"}) {
-      if (const auto value = number(message("attention.", name)))
-        builder_.add_value({0, name, value->value, value->from});
-    }
+    read_temperature(*this, family_.tunes_no_rope, builder_);
   }
 
  private:

@@ -49,6 +49,9 @@ class GgufValues {
   ModelBuilder& builder_;
 };
 
+/// How the queries grow with their position, if they do.
+void read_temperature(const GgufValues& values, bool tunes_no_rope, ModelBuilder& builder);
+
 /// The file and, if it is the first of a split one, its other parts. Errors: another part than the first, one that is
 /// missing or is of another file.
 Result<std::vector<formats::Gguf>> open_gguf_parts(const std::string& path);

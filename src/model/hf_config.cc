@@ -318,10 +318,7 @@ void read_hf_config(const Json& json, ModelBuilder& builder) {
   if (plans.empty())
     return builder.malformed("rope_parameters: null for every layer type, so there is no rope");
   for (const RopePlan& plan : plans) builder.add_rope(read_rope(config, plan));
-  for (const Keys& dict : {plans.front().now, plans.front().before}) {
-    const auto beta = dict.number("llama_4_scaling_beta");
-    if (beta) builder.add_value({0, "llama_4_scaling_beta", beta->value, beta->from});
-  }
+  read_temperature(config, plans.front().now, plans.front().before);
   assign_layers(config, layers, plans);
 }
 

@@ -33,6 +33,9 @@ std::optional<Sourced<std::int64_t>> head_dim_of(const HfConfig& config, bool is
 void read_window(const HfConfig& config, const Keys& now, const Keys& before, bool is_global,
                  RopeDescription& rope);
 
+/// How the queries grow with their position, if they do; `now` and `before` are the dictionaries of the first rope.
+void read_temperature(const HfConfig& config, const Keys& now, const Keys& before);
+
 /// One word a layer: an entry of layer_types, or "" where every layer is alike. `without_rope` are the layers
 /// that the config excepts.
 struct LayerPlan {

@@ -111,6 +111,17 @@ const ModelRope* Model::find_rope(std::string_view name) const noexcept {
   return found == ropes_.end() ? nullptr : &*found;
 }
 
+Result<std::optional<QueryTemperature>> Model::temperature_for_layer(std::int64_t layer) const {
+  const auto layers = static_cast<std::int64_t>(layers_.size());
+  if (layer < 0 || (layer >= layers && layers > 0)) {
+    return impl::failure(StatusCode::out_of_range, origin_, ": layer ", layer, ": there are ", layers);
+  }
+  if (!temperature_) return std::optional<QueryTemperature>();
+  const bool has_rope = layers == 0 || layers_[static_cast<std::size_t>(layer)].has_value();
+  if (temperature_->without_rope && has_rope) return std::optional<QueryTemperature>();
+  return std::optional(temperature_->query);
+}
+
 Result<Rope> Model::rope_for_layer(std::int64_t layer) const {
   const auto layers = static_cast<std::int64_t>(layers_.size());
   const auto of_layers = std::ranges::count(ropes_, true, &ModelRope::of_layers);

@@ -106,12 +106,13 @@ class ParamsReader {
                window ? "default: base 10000 with a sliding_window" : "default of mistral-inference", true});
     if (const Keys yarn = top_.child("yarn"); yarn.present()) read_mistral_yarn(yarn, rope);
     const Keys temperature = top_.child("llama_4_scaling");
-    for (const auto& [key, name] : {std::pair{"beta", "temperature_scale"},
-                                    {"original_max_position_embeddings", "temperature_length"}}) {
-      const auto value = temperature.number(key);
-      if (value) builder_.add_value({0, name, value->value, value->from});
-      if (temperature.present() && !value) builder_.malformed(temperature.path_of(key), ": missing");
+    const auto scale = temperature.number("beta");
+    const auto length = temperature.number("original_max_position_embeddings");
+    if (temperature.present() && !scale) builder_.malformed(temperature.path_of("beta"), ": missing");
+    if (temperature.present() && !length) {
+      builder_.malformed(temperature.path_of("original_max_position_embeddings"), ": missing");
     }
+    if (scale && length) builder_.set_temperature(*scale, *length, false);
   }
 
   void read_mistral_yarn(const Keys& yarn, RopeDescription& rope) {

@@ -93,5 +93,83 @@ TEST(ExplainLayers, ALayerWithoutARopeIsNull) {
       std::string::npos);
 }
 
+/// Without the line breaks, which are for reading alone.
+std::string explained(const std::string& config) {
+  const TemporaryFolder folder;
+  write_file(folder / "config.json", config);
+  std::string out;
+  for (const char c : run_command({"explain", folder / "config.json"}).out) {
+    const char piece = c == '\n' ? ' ' : c;
+    if (piece != ' ' || out.empty() || out.back() != ' ') out += piece;
+  }
+  return out;
+}
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+std::string llama(const std::string& more) {
+  return R"({"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 2,
+             "max_position_embeddings": 40960)" +
+         more + "}";
+}
+
+// The questions people get wrong, each answered in words.
+TEST(Answers, WhetherTheOriginalLengthIsGuessed) {
+  const std::string guessed = explained(llama(R"(, "rope_scaling": {"type": "yarn", "factor": 4.0})"));
+  EXPECT_TRUE(
+      has(guessed,
+          "original 40960 tokens (guessed: max_position_embeddings, since no original length is stated)"))
+      << guessed;
+  const std::string stated = explained(llama(
+      R"(, "rope_scaling": {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768})"));
+  EXPECT_TRUE(
+      has(stated,
+          "original 32768 tokens, context 40960 tokens, which is 1.25 times as many; the factor is 4, and "
+          "the factor counts"))
+      << stated;
+}
+
+TEST(Answers, WhetherTheBaseIsChangedTwice) {
+  const std::string alpha = R"("rope_scaling": {"type": "dynamic", "alpha": 1000.0})";
+  EXPECT_TRUE(has(
+      explained(llama(R"(, "rope_theta": 11158840.0, )" + alpha)),
+      "the scaling changes the base once more: it is stated as 11158840; if the stretch is in that number "
+      "already, it is there twice"));
+  EXPECT_FALSE(has(explained(llama(R"(, "rope_theta": 10000.0, )" + alpha)), "once more"));
+  EXPECT_FALSE(has(explained(llama(R"(, "rope_theta": 1000000.0)")), "once more"));
+}
+
+TEST(Answers, WhetherAPartTurnsByLanesOrByFrequencies) {
+  const std::string zeros =
+      explained(llama(R"(, "rope_scaling": {"rope_type": "proportional", "partial_rotary_factor": 0.25})"));
+  EXPECT_TRUE(has(zeros, "all 128 lanes of a head turn, but only 16 pairs by a frequency that is not 0"))
+      << zeros;
+  EXPECT_TRUE(has(explained(llama(R"(, "partial_rotary_factor": 0.25)")),
+                  "lanes 0-31 of a head's 128 turn, the others pass unchanged; 16 pairs"));
+}
+
+TEST(Answers, WhichListIsInUseAndWhy) {
+  const TemporaryFolder folder;
+  const auto use = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"explain",  "--head-dim",
+                                          "4",        "--scaling",
+                                          "longrope", "--short-factor",
+                                          "1,1",      "--long-factor",
+                                          "2,4",      "--max-position-embeddings",
+                                          "8192"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_command(arguments).out;
+  };
+  EXPECT_TRUE(has(use({}), "in use: the short list, since no --length is given"));
+  EXPECT_TRUE(has(use({"--length", "4097"}), "in use: the long list, for a sequence of 4097 tokens"));
+}
+
+TEST(Answers, HowTheQueryGrows) {
+  const std::string text = run_command({"explain", "ministral-3-3b"}).out;
+  EXPECT_TRUE(has(text, "query scale")) << text;
+  EXPECT_TRUE(has(text, "1.27726 at position 262143"));
+  const Json json = Json::parse(run_command({"explain", "ministral-3-3b", "--json"}).out)["temperature"];
+  EXPECT_EQ(json, (Json{{"scale", 0.1}, {"length", 16384.0}, {"first", 0.0}, {"layers", "all"}}));
+  EXPECT_TRUE(Json::parse(run_command({"explain", "llama-2-7b", "--json"}).out)["temperature"].is_null());
+}
+
 }  // namespace
 }  // namespace rotary::testing

@@ -46,7 +46,7 @@ TEST(ExplainJson, HasTheKeysOfItsSchemaInOrder) {
     return names;
   };
   EXPECT_EQ(keys(json), (std::vector<std::string>{"schema", "source", "architecture", "model_type", "ropes",
-                                                  "layers", "values", "warnings", "as", "peers"}));
+                                                  "layers", "values", "warnings", "temperature", "as", "peers"}));
   EXPECT_EQ(keys(json["source"]), (std::vector<std::string>{"path", "kind"}));
   EXPECT_EQ(
       keys(json["ropes"][0]),
@@ -130,7 +130,7 @@ TEST(ExplainText, SaysWhichRuleGaveTheAttentionFactorAndTheOtherValue) {
   auto flags = qwen_yarn;
   flags.insert(flags.end(), {"--mscale", "1", "--mscale-all-dim", "1"});
   EXPECT_TRUE(has(flowing(explain(flags)),
-                  "A = 1: the rotation keeps lengths; rule: g(mscale) / g(mscale_all_dim) "
+                  "A = 1: the rotation keeps lengths; rule, as Transformers reads the two: g(mscale) / g(mscale_all_dim) "
                   "(by 0.1 * ln(factor) + 1 it would be 1.13862944)"));
   EXPECT_TRUE(has(flowing(explain(flags)), "softmax factor 1.29647699: the attention multiplies it"));
   flags = qwen_yarn;

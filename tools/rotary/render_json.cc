@@ -76,6 +76,15 @@ Json rope_json(const ModelRope& entry, std::optional<std::int64_t> length) {
           {"policy", name(rope.policy())}};
 }
 
+Json temperature_json(const Model& model) {
+  const auto& temperature = model.temperature();
+  if (!temperature) return {};
+  return {{"scale", temperature->query.scale},
+          {"length", temperature->query.length},
+          {"first", temperature->query.first},
+          {"layers", temperature->without_rope ? "without_rope" : "all"}};
+}
+
 void append(std::string& out, const Json& json, std::size_t indent) {
   const bool flat = json.is_array() && std::none_of(json.begin(), json.end(), [](const Json& item) {
                       return item.is_structured() || item.is_string();
@@ -119,6 +128,7 @@ Json explain_json(const Model& model, std::optional<std::int64_t> length,
           {"layers", layers},
           {"values", values},
           {"warnings", model.warnings()},
+          {"temperature", temperature_json(model)},
           {"as", as ? Json(name(*as)) : Json()},
           {"peers", peers_json(reports)}};
 }

@@ -60,6 +60,13 @@ std::string window_words(const Rope& rope) {
                          : "lanes " + std::to_string(offset) + "-" + std::to_string(offset + dim - 1) +
                                " of a head's " + std::to_string(rope.head_dim()) +
                                " turn, the others pass unchanged";
+  const auto inv_freq = rope.spectrum().inv_freq();
+  const auto still = std::count(inv_freq.begin(), inv_freq.end(), 0.0);
+  if (still > 0) {
+    text +=
+        ", but only " + count(rope.pairs() - still, "pair") +
+        " by a frequency that is not 0 (which is not a narrower window: pairs and exponents are of this one)";
+  }
   return text + "; " + count(rope.pairs(), "pair");
 }
 
@@ -126,7 +133,7 @@ std::string axis_words(const Spectrum& spectrum) {
   return list(parts);
 }
 
-std::string scaling_text(const Spectrum& spectrum) {
+std::string scaling_text(const Spectrum& spectrum, std::optional<std::int64_t> length) {
   std::string text = item("scaling", type_words(spectrum.scaling()));
   const auto field = [&](std::string_view key, const auto& value) {
     text += paragraph(std::string(indent, ' ') + "- ", indent + 2,
@@ -140,21 +147,48 @@ std::string scaling_text(const Spectrum& spectrum) {
     }
   };
   std::visit([&](const auto& type) { type.fields(type, visit); }, spectrum.scaling());
+  if (const std::string choice = choice_words(spectrum); !choice.empty()) {
+    text += item(
+        "", "in use: " + choice +
+                (length ? ", for a sequence of " + count(*length, "token") : ", since no --length is given"));
+  }
+  if (const std::string twice = base_words(spectrum); !twice.empty()) text += item("", twice);
   const std::string pairs = pair_words(spectrum);
   if (!std::holds_alternative<scaling::None>(spectrum.scaling()) && !pairs.empty()) text += item("", pairs);
   return text;
 }
 
-std::string length_words(const ModelRope& entry, std::optional<std::int64_t> length) {
+/// The value of a rope, or null.
+const ModelValue* find(const Model& model, std::size_t rope, std::string_view key) {
+  const auto values = model.values();
+  const auto found = std::find_if(values.begin(), values.end(),
+                                  [&](const auto& v) { return v.rope == rope && v.key == key; });
+  return found == values.end() ? nullptr : &*found;
+}
+
+std::string ratio_words(const Model& model, std::size_t index) {
+  const ModelRope& entry = model.ropes()[index];
+  if (!entry.original_context || !entry.context || *entry.original_context <= 0) return {};
+  const double ratio = static_cast<double>(*entry.context) / static_cast<double>(*entry.original_context);
+  const std::string text = "which is " + rounded(ratio) + " times as many";
+  const ModelValue* value = find(model, index, "factor");
+  const auto* factor = value == nullptr ? nullptr : std::get_if<double>(&value->value);
+  return factor == nullptr || *factor == ratio
+             ? text
+             : text + "; the factor is " + rounded(*factor) + ", and the factor counts";
+}
+
+std::string length_words(const Model& model, std::size_t index, std::optional<std::int64_t> length) {
+  const ModelRope& entry = model.ropes()[index];
   std::vector<std::string> parts;
-  if (entry.original_context) parts.push_back("original " + count(*entry.original_context, "token"));
-  if (entry.context) parts.push_back("context " + count(*entry.context, "token"));
-  if (entry.original_context && entry.context && *entry.original_context > 0) {
-    parts.push_back(
-        "which is " +
-        rounded(static_cast<double>(*entry.context) / static_cast<double>(*entry.original_context)) +
-        " times as many");
+  if (entry.original_context) {
+    const ModelValue* value = find(model, index, "original_context");
+    const bool guessed = value != nullptr && value->assumed;
+    parts.push_back("original " + count(*entry.original_context, "token") +
+                    (guessed ? " (guessed: " + value->from + ")" : ""));
   }
+  if (entry.context) parts.push_back("context " + count(*entry.context, "token"));
+  if (const std::string ratio = ratio_words(model, index); !ratio.empty()) parts.push_back(ratio);
   if (length) parts.push_back("frequencies chosen for " + count(*length, "token"));
   return parts.empty() ? "not stated" : list(parts);
 }
@@ -201,7 +235,7 @@ std::string rope_text(const Model& model, std::size_t index, std::optional<std::
   if (spectrum.base())
     text += item("base",
                  digits(*spectrum.base()) + ": pair 0 turns 1 radian a position, the next ones ever slower");
-  text += scaling_text(spectrum);
+  text += scaling_text(spectrum, length);
   text += item("attention", attention_words(spectrum));
   if (spectrum.softmax_factor() != 1) {
     text +=
@@ -209,7 +243,7 @@ std::string rope_text(const Model& model, std::size_t index, std::optional<std::
                             ": the attention multiplies it into 1/sqrt(head_dim); it is not in cos and sin");
   }
   if (spectrum.axes() > 1) text += item("axes", axis_words(spectrum));
-  text += item("length", length_words(entry, length));
+  text += item("length", length_words(model, index, length));
   text += item("wavelengths", wavelength_words(entry));
   text += item("angles", policy_words(rope.policy()));
   return text + peers_text(reports, index, indent);
@@ -240,6 +274,22 @@ std::string values_text(const Model& model) {
   return text;
 }
 
+std::string temperature_text(const Model& model) {
+  const auto& temperature = model.temperature();
+  if (!temperature) return {};
+  const QueryTemperature& q = temperature->query;
+  const std::string position = q.first == 0 ? "position" : "(position + " + digits(q.first) + ")";
+  std::int64_t last = 131071;
+  for (const auto& rope : model.ropes())
+    if (rope.of_layers && rope.context && *rope.context > 0) last = *rope.context - 1;
+  return paragraph("\nquery scale  ", indent,
+                   "beside the rotation, q is multiplied by 1 + " + digits(q.scale) + " * ln(1 + floor(" +
+                       position + " / " + digits(q.length) + ")), " +
+                       (temperature->without_rope ? "on the layers without rope alone" : "on every layer") +
+                       ": 1 at first, " + rounded(q.at(static_cast<double>(last)), 6) + " at position " +
+                       std::to_string(last));
+}
+
 }  // namespace
 
 std::string explain_text(const Model& model, std::optional<std::int64_t> length,
@@ -252,6 +302,7 @@ std::string explain_text(const Model& model, std::optional<std::int64_t> length,
     text += rope_text(model, i, length, as ? std::vector<PeerReport>() : reports);
   if (const std::string layers = layer_words(model, std::nullopt); !layers.empty())
     text += paragraph("", 0, "\nno rope, " + layers);
+  text += temperature_text(model);
   if (model.ropes().empty()) text += "\nThis model has no rope.\n";
   return text + values_text(model);
 }

@@ -182,6 +182,17 @@ std::string choice_words(const Spectrum& spectrum) {
   return is(longrope->short_factor) ? "the short list" : "the long list";
 }
 
+std::string base_words(const Spectrum& spectrum) {
+  constexpr double usual = 10000;
+  const Scaling& scaling = spectrum.scaling();
+  const bool changes_it = std::holds_alternative<scaling::NtkAlpha>(scaling) ||
+                          std::holds_alternative<scaling::DynamicNtk>(scaling) ||
+                          std::holds_alternative<scaling::Ntk>(scaling);
+  if (!changes_it || !spectrum.base() || *spectrum.base() <= usual) return {};
+  return "the scaling changes the base once more: it is stated as " + digits(*spectrum.base()) +
+         "; if the stretch is in that number already, it is there twice";
+}
+
 std::string attention_words(const Spectrum& spectrum) {
   const auto number = [](double value) { return rounded(value, 9); };
   const double a = spectrum.attention_factor();
@@ -203,8 +214,8 @@ std::string attention_words(const Spectrum& spectrum) {
   if (yarn->attention_factor)
     return text + "; rule: attention_factor as given (by 0.1 * ln(factor) + 1 it would be " + plain + ")";
   if (yarn->mscale.value_or(0) != 0 && yarn->mscale_all_dim.value_or(0) != 0)
-    return text + "; rule: g(mscale) / g(mscale_all_dim)" + times + " (by 0.1 * ln(factor) + 1 it would be " +
-           plain + ")";
+    return text + "; rule, as Transformers reads the two: g(mscale) / g(mscale_all_dim)" + times +
+           " (by 0.1 * ln(factor) + 1 it would be " + plain + ")";
   return text + "; rule: 0.1 * ln(factor) + 1" + times;
 }
 

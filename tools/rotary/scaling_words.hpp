@@ -19,6 +19,8 @@ std::string field_words(std::string_view field, const std::vector<double>& value
 std::string pair_words(const Spectrum& spectrum);
 /// What the length has chosen: "the long list", "base 30527.7"; empty for types that do not depend on it.
 std::string choice_words(const Spectrum& spectrum);
+/// Where the scaling changes the base and the stated one may have been changed before.
+std::string base_words(const Spectrum& spectrum);
 /// What A is, by which rule, and what another rule would give.
 std::string attention_words(const Spectrum& spectrum);
 

@@ -376,8 +376,8 @@ TEST(Config, NotAnObject) {
 
 TEST(Config, QueryTemperatureIsListed) {
   const auto model = Model::from_preset("ministral-3-3b").value();
-  ASSERT_NE(find_value(model, "llama_4_scaling_beta"), nullptr);
-  EXPECT_EQ(std::get<double>(find_value(model, "llama_4_scaling_beta")->value), 0.1);
+  EXPECT_EQ(std::get<double>(find_value(model, "temperature_scale")->value), 0.1);
+  EXPECT_EQ(source_of(model, "temperature_scale"), "rope_parameters.llama_4_scaling_beta");
 }
 
 }  // namespace
