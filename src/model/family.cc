@@ -16,30 +16,46 @@ constexpr auto regroup = Pairing::interleaved_to_half;
 // clang-format off
 constexpr Family families[] = {
     // Half-split in Transformers, reordered for GGUF.
-    {.model_types = "llama mistral ministral ministral3 internlm2 internlm3 baichuan xverse minicpm olmo arcee deepseek chameleon aria_text voxtral_text diffllama",
+    {.model_types = "llama mistral ministral ministral3 internlm2 internlm3 baichuan xverse minicpm olmo "
+                    "arcee deepseek chameleon aria_text voxtral_text diffllama granite_docling_text internlm idefics",
      .gguf = "llama llama-embed mistral3 internlm2 baichuan xverse minicpm olmo arcee "
              "deepseek chameleon deci llada starcoder arctic bailingmoe neo-bert maincoder eagle3",
-     .pairing = halves, .gguf_pairing = adjacent},
-    {.model_types = "granite granitemoe granitemoeshared granitemoehybrid", .gguf = "granite granitemoe granitehybrid",
+     .pairing = halves, .gguf_pairing = adjacent, .silent_head_dim = 128},
+    {.model_types = "granite granitemoe granitemoeshared granite_swa granitemoe_swa", .gguf = "granite granitemoe",
      .pairing = halves, .gguf_pairing = adjacent, .gguf_switch = true},
-    {.model_types = "mixtral cwm", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6},
-    {.model_types = "mllama_text_model csm", .pairing = halves, .gguf_pairing = adjacent, .base = 5e5},
+    {.model_types = "granitemoehybrid", .gguf = "granitehybrid", .pairing = halves, .gguf_pairing = adjacent,
+     .stated_positions = true, .gguf_switch = true},
+    {.model_types = "mixtral cwm solar_open", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6},
+    {.model_types = "mllama_text_model csm csm_depth_decoder_model evolla", .pairing = halves, .gguf_pairing = adjacent, .base = 5e5},
     {.model_types = "smollm3", .gguf = "smollm3", .pairing = halves, .gguf_pairing = adjacent, .base = 2e6,
      .pattern = 4, .no_rope = NoRope::every_nth},
 
     // Half-split in both.
-    {.model_types = "qwen qwen2 qwen2_moe qwen3_moe dbrx bert falcon falcon_h1 starcoder2 olmo2 olmoe orion phi3 "
-                    "hunyuan_v1_dense hunyuan_v1_moe dots1 esm plamo jais2 bamba zamba2 exaone",
+    {.model_types = "qwen qwen2 qwen2_moe qwen3_moe dbrx falcon falcon_h1 starcoder2 olmo2 olmoe orion phi3 phi3_v "
+                    "phi4_multimodal hunyuan_v1_dense hunyuan_v1_moe hy_v4 dots1 esm esmc plamo jais2 zamba2 exaone "
+                    "exaone_moe eurobert dia_encoder dia_decoder doge gpt_neox_japanese hrm_text hyperclovax jetmoe "
+                    "kolibri1 kyutai_speech_to_text lara_mini mimi mimi_encoder mimi_decoder molmo2_text moshi neucodec "
+                    "olmo_hybrid qwen3_omni_moe_talker_text qwen3_omni_moe_talker_code_predictor unlimited_ocr_text voxtral_realtime_text xcodec2 flint",
      .gguf = "qwen qwen2 qwen2moe qwen3 qwen3moe dream llada-moe rnd1 dbrx falcon falcon-h1 grok starcoder2 olmo2 olmoe "
-             "orion phi3 hunyuan-moe hunyuan-dense dots1 bert jina-bert-v3 nomic-bert nomic-bert-moe eurobert bitnet "
+             "orion phi3 hunyuan-moe hunyuan-dense talkie dots1 bert jina-bert-v3 nomic-bert nomic-bert-moe eurobert bitnet "
              "plamo plamo2 plamo3 codeshell openelm exaone exaone-moe jais2 smallthinker seed_oss grovemoe bailingmoe2 "
              "hy-v3 cogvlm pangu-embedded laguna mellum dflash minimax-m2 apertus lfm2 lfm2moe step35 mimo2",
      .pairing = halves, .gguf_pairing = halves},
+    {.model_types = "flex_olmo muse_glimmer_assistant", .pairing = halves, .base = 5e5},
+    {.model_types = "nomic_bert", .pairing = halves, .gguf_pairing = halves, .base = 1000},
+    {.model_types = "jina_embeddings_v3", .pairing = halves, .gguf_pairing = halves, .base = 2e4},
+    {.model_types = "gte", .pairing = halves, .base = 160000},
+    {.model_types = "hy_v3", .pairing = halves, .gguf_pairing = halves, .base = 11158840, .head_dim = 128},
+    {.model_types = "minimax_m3_vl_text", .pairing = halves, .base = 5e6, .head_dim = 128},
+    {.model_types = "emu3_text_model qwen2_5_omni_talker", .pairing = halves, .base = 1e6},
+    {.model_types = "bamba", .pairing = halves, .partial = 0.5},
+    {.model_types = "recurrent_gemma", .pairing = halves, .head_dim = 256, .partial = 0.5},
+    {.model_types = "vaultgemma t5_gemma_module qwen4_exp_text", .pairing = halves, .head_dim = 256},
     {.model_types = "qwen3 seed_oss", .pairing = halves, .gguf_pairing = halves, .head_dim = 128},
     {.model_types = "bitnet", .pairing = halves, .gguf_pairing = halves, .base = 5e5},
     {.model_types = "phimoe lfm2 lfm2_moe", .gguf = "phimoe", .pairing = halves, .gguf_pairing = halves, .base = 1e6},
     {.model_types = "olmo3", .pairing = halves, .gguf_pairing = halves, .base = 5e5, .local_base = 5e5, .pattern = 4},
-    {.model_types = "apertus", .pairing = halves, .gguf_pairing = halves, .base = 12e6},
+    {.model_types = "apertus apertus1p5_text", .pairing = halves, .gguf_pairing = halves, .base = 12e6},
     {.model_types = "minimax_m2", .pairing = halves, .gguf_pairing = halves, .base = 5e6, .head_dim = 128},
     {.model_types = "minimax", .pairing = halves, .base = 1e6},
     {.model_types = "gpt_oss", .gguf = "gpt-oss", .pairing = halves, .gguf_pairing = halves, .base = 150000,
@@ -59,8 +75,19 @@ constexpr Family families[] = {
      .local_base = 1e4, .head_dim = 256, .pattern = 6},
     {.model_types = "gemma3n_text gemma3n", .gguf = "gemma3n", .pairing = halves, .gguf_pairing = halves, .base = 1e6,
      .local_base = 1e4, .head_dim = 256, .pattern = 5},
-    {.model_types = "gemma4_text gemma4", .gguf = "gemma4", .pairing = halves, .gguf_pairing = halves, .base = 1e6,
-     .local_base = 1e4, .global_part = 0.25, .head_dim = 256, .global_head_dim = 512, .pattern = 6},
+    {.model_types = "gemma4_text gemma4 gemma4_unified_text diffusion_gemma_text", .gguf = "gemma4", .pairing = halves,
+     .gguf_pairing = halves, .base = 1e6, .local_base = 1e4, .global_part = 0.25, .head_dim = 256, .global_head_dim = 512,
+     .pattern = 6, .full_last = true},
+    {.model_types = "t5gemma2_text t5gemma2_decoder embedding_gemma2_text", .pairing = halves, .base = 1e6, .local_base = 1e4,
+     .head_dim = 256, .pattern = 6},
+    {.model_types = "laguna", .pairing = halves, .gguf_pairing = halves, .base = 5e5, .local_base = 1e4, .head_dim = 128,
+     .partial = 0.5, .local_partial = 1, .pattern = 1},
+    {.model_types = "mellum", .pairing = halves, .gguf_pairing = halves, .base = 5e5, .local_base = 1e4, .head_dim = 128,
+     .pattern = 4},
+    {.model_types = "mimo_v2_flash mimo_v2", .pairing = halves, .gguf_pairing = halves, .base = 5e6, .local_base = 1e4,
+     .head_dim = 192, .partial = 0.334, .pattern = 6, .full_too = true},
+    {.model_types = "step3p5", .pairing = halves, .gguf_pairing = halves, .base = 1e4, .local_base = 1e4, .head_dim = 128,
+     .pattern = 1},
     {.model_types = "modernbert modernbert-decoder", .gguf = "modern-bert", .pairing = halves, .gguf_pairing = halves,
      .base = 160000, .local_base = 1e4, .local_scaling = true, .pattern = 3, .full_first = true},
     {.model_types = "exaone4", .gguf = "exaone4", .pairing = halves, .gguf_pairing = halves, .pattern = 4, .no_rope = NoRope::full_layers},
@@ -70,13 +97,17 @@ constexpr Family families[] = {
     // Interleaved in both.
     {.model_types = "gptj codegen", .pairing = adjacent, .base = 1e4, .rotary_dim = 64},
     {.model_types = "cohere", .gguf = "command-r", .pairing = adjacent, .gguf_pairing = adjacent, .base = 5e5},
-    {.model_types = "cohere2", .gguf = "cohere2", .pairing = adjacent, .gguf_pairing = adjacent, .pattern = 4,
+    {.model_types = "cohere2 cohere2_moe", .gguf = "cohere2 cohere2moe", .pairing = adjacent, .gguf_pairing = adjacent, .pattern = 4,
      .no_rope = NoRope::full_layers},
     {.model_types = "glm glm4", .gguf = "glm4", .pairing = adjacent, .gguf_pairing = adjacent, .head_dim = 128, .partial = 0.5},
     {.model_types = "chatglm", .gguf = "chatglm", .pairing = adjacent, .gguf_pairing = adjacent, .partial = 0.5},
     {.model_types = "ernie4_5 ernie4_5_moe", .gguf = "ernie4_5 ernie4_5-moe", .pairing = adjacent, .gguf_pairing = adjacent, .base = 5e5},
     {.model_types = "helium", .pairing = adjacent, .base = 1e5, .head_dim = 128},
     {.model_types = "moonshine", .pairing = adjacent, .partial = 0.9},
+    {.model_types = "moonshine_streaming", .pairing = adjacent, .partial = 0.8},
+    {.model_types = "blt blt_local_encoder blt_local_decoder blt_global_transformer", .pairing = adjacent, .base = 5e5},
+    {.model_types = "blt_patcher hy_v4_vl_text", .pairing = adjacent},
+    {.model_types = "openai_privacy_filter", .pairing = adjacent, .base = 150000, .head_dim = 64},
     {.model_types = "roformer", .pairing = adjacent},
     {.model_types = "llama4_text llama4", .gguf = "llama4", .pairing = adjacent, .gguf_pairing = adjacent, .base = 5e5,
      .head_dim = 128, .pattern = 4, .no_rope = NoRope::every_nth, .tunes_no_rope = true},
@@ -84,9 +115,12 @@ constexpr Family families[] = {
     // Part of the head without positions, then the part that turns (MLA).
     {.model_types = "deepseek_v2", .gguf = "deepseek2 deepseek2-ocr deepseek32 glm-dsa plm mistral4", .pairing = adjacent,
      .gguf_pairing = adjacent, .window_at_end = true},
-    {.model_types = "deepseek_v3 deepseek_v32 kimi_k2 mistral4 glm4_moe_lite glm_moe_dsa youtu axk1", .pairing = regroup,
+    {.model_types = "deepseek_v3 deepseek_v32 kimi_k2 mistral4 glm4_moe_lite glm_moe_dsa youtu axk1 axk2 mistral_large4_text", .pairing = regroup,
      .gguf_pairing = adjacent, .window_at_end = true},
     {.model_types = "longcat_flash", .pairing = regroup, .base = 1e7},
+    {.model_types = "bailing_hybrid", .pairing = regroup, .base = 6e6},
+    {.model_types = "deepseek_v4", .gguf = "deepseek4", .pairing = adjacent, .gguf_pairing = adjacent, .base = 1e4,
+     .head_dim = 512, .partial = 0.125, .compress_base = 160000, .window_at_end = true},
     {.model_types = "minicpm3", .gguf = "minicpm3", .pairing = halves, .gguf_pairing = halves, .window_at_end = true},
 
     // Several axes.
@@ -94,9 +128,10 @@ constexpr Family families[] = {
      .gguf_pairing = halves, .base = 1e6},
     {.model_types = "qwen3_vl qwen3_vl_text qwen3_vl_moe_text", .gguf = "qwen3vl qwen3vlmoe", .pairing = halves,
      .gguf_pairing = halves, .base = 5e5, .head_dim = 128, .axis_order = AxisOrder::interleaved},
+    {.model_types = "qwen3_omni_moe_text", .pairing = halves, .base = 1e6, .axis_order = AxisOrder::interleaved},
     {.model_types = "qwen3_5_text qwen3_5_moe_text", .gguf = "qwen35 qwen35moe", .pairing = halves, .gguf_pairing = halves,
      .head_dim = 256, .partial = 0.25, .axis_order = AxisOrder::interleaved},
-    {.model_types = "glm4v_text glm4v", .pairing = adjacent, .partial = 0.5},
+    {.model_types = "glm4v_text glm4v glm_ocr_text glm_ocr", .pairing = adjacent},
     {.model_types = "glm4v_moe_text glm4v_moe", .pairing = halves, .partial = 0.5},
     {.model_types = "ernie4_5_vl_moe_text ernie4_5_vl_moe ernie4_5_moe_vl", .pairing = adjacent, .base = 5e5,
      .axis_order = AxisOrder::space_then_time, .time_section_last = true},
@@ -106,8 +141,10 @@ constexpr Family families[] = {
     {.model_types = "openpangu_vl", .pairing = halves},
 
     // Known, and not described by what there is.
-    {.model_types = "deepseek_v4", .gguf = "deepseek4", .unsupported = "it rotates the attention output back"},
-    {.model_types = "gpt2 mpt bloom t5 mamba mamba2 rwkv", .gguf = "gpt2 mpt refact bloom mamba mamba2 jamba jina-bert-v2 t5 jais rwkv6 rwkv7 nemotron_h",
+    {.gguf = "gptj", .unsupported = "llama.cpp runs it without a rotary embedding"},
+    {.model_types = "gpt2 gpt_bigcode gpt_neo mpt bloom opt bert t5 jamba mamba mamba2 rwkv rwkv5",
+     .gguf = "gpt2 mpt refact bloom mamba mamba2 jamba jina-bert-v2 t5 t5encoder jais rwkv6 rwkv6qwen2 rwkv7 arwkv7 nemotron_h "
+             "nemotron_h_moe kimi-linear inkling clip wavtokenizer-dec",
      .unsupported = "it has no rotary embedding"},
 };
 // clang-format on

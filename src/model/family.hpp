@@ -17,8 +17,8 @@ enum class NoRope : std::uint8_t {
 };
 
 struct Family {
-  std::string_view model_types;  ///< model_type of config.json; several, with spaces between
-  std::string_view gguf = {};    ///< general.architecture of GGUF; several, with spaces between
+  std::string_view model_types = {};  ///< model_type of config.json; several, with spaces between
+  std::string_view gguf = {};         ///< general.architecture of GGUF; several, with spaces between
 
   std::optional<Pairing> pairing = {};       ///< as Hugging Face's code rotates; empty: not known
   std::optional<Pairing> gguf_pairing = {};  ///< as the rows of the q and k weights lie in GGUF
@@ -29,16 +29,22 @@ struct Family {
   std::optional<double> global_part = {};  ///< proportional scaling of the full-attention layers
   bool local_scaling = false;              ///< an old rope_scaling applies to the local rope too
   std::int64_t head_dim = 0;               ///< 0: hidden_size / num_attention_heads
+  std::int64_t silent_head_dim = 0;        ///< where neither head_dim nor width and heads are stated
   std::int64_t global_head_dim = 0;        ///< of the full-attention layers; 0: the same
   std::int64_t rotary_dim = 0;             ///< 0: head_dim * partial
   double partial = 1;
+  std::optional<double> local_partial = {};  ///< of the sliding-window layers; empty: the same
+  std::optional<double> compress_base = {};  ///< DeepSeek-V4: ropes "main" and, of this base, "compress"
 
   std::int64_t pattern = 0;  ///< every pattern-th layer is one of full attention, or without rope
   bool full_first = false;   ///< layer 0 is one of them; else layer pattern - 1 is the first
+  bool full_too = false;     ///< layer 0 is one of them too
+  bool full_last = false;    ///< the last layer is one of them too
   NoRope no_rope = NoRope::none;
   AxisOrder axis_order = AxisOrder::contiguous;  ///< of M-RoPE sections, if they are stated
   bool time_section_last = false;                ///< the sections are stated as h, w, t
-  bool window_at_end = false;                    ///< GGUF: the lanes that turn are the last of the head
+  bool window_at_end = false;                    ///< the lanes that turn are the last of the head
+  bool stated_positions = false;                 ///< position_embedding_type says whether there is a rope
   bool gguf_switch = false;                      ///< GGUF: rope.scaling.finetuned false means no rope at all
   bool truncate = true;               ///< GGUF: YaRN's key of that name, which the file cannot state
   bool tunes_no_rope = false;         ///< queries of the layers without rope grow (Llama 4)

@@ -32,7 +32,11 @@ class GgufReader : GgufValues {
     const std::size_t layers = layer_count();
     if (builder_.failed()) return;
     const bool two = family_.local_base || has("rope.freq_base_swa") || has("rope.dimension_count_swa");
-    two ? add_local_and_global(rope, layers) : add_one(rope, layers);
+    if (family_.compress_base) {
+      add_main_and_compress(rope, layers);
+    } else {
+      two ? add_local_and_global(rope, layers) : add_one(rope, layers);
+    }
     read_temperature(*this, family_.tunes_no_rope, builder_);
   }
 
@@ -280,6 +284,39 @@ class GgufReader : GgufValues {
     builder_.set_layers(std::move(assigned));
   }
 
+  void remove_scaling(RopeDescription& rope) const {
+    rope.scaling = {scaling::None{}, family_default()};
+    rope.scaling_values.clear();
+    rope.original_context.reset();
+    rope.divisors = {};
+  }
+
+  /// DeepSeek-V4: the scaling belongs to the layers that compress, and has no magnitude.
+  void add_main_and_compress(const RopeDescription& rope, std::size_t layers) {
+    RopeDescription plain = rope, compress = rope;
+    plain.name = "main";
+    remove_scaling(plain);
+    compress.name = "compress";
+    compress.base =
+        first({number("attention.compress_rope_freq_base")}, {*family_.compress_base, family_default()});
+    if (auto* yarn = std::get_if<scaling::Yarn>(&compress.scaling.value)) {
+      yarn->attention_factor = 1;
+      compress.scaling_values.push_back({0, "attention_factor", 1.0, family_default()});
+    }
+    builder_.add_rope(plain);
+    builder_.add_rope(compress);
+    builder_.add_value({0, "attention_output", std::string("turned back by the inverse of the layer's rope"),
+                        family_default()});
+    const auto ratios = numbers("attention.compress_ratios");
+    if (!ratios || ratios->size() < layers) {
+      return builder_.malformed(key("attention.compress_ratios"), ": expected a list of one number a layer, ",
+                                layers);
+    }
+    std::vector<std::optional<std::size_t>> assigned;
+    for (const double ratio : ratios->first(layers)) assigned.push_back(ratio == 0 ? 0U : 1U);
+    builder_.set_layers(std::move(assigned));
+  }
+
   /// The keys describe the global layers; the file seldom states the local base.
   void add_local_and_global(RopeDescription rope, std::size_t layers) {
     RopeDescription local = rope;
@@ -293,10 +330,7 @@ class GgufReader : GgufValues {
     if (const auto width = integer("rope.dimension_count_swa", most_lanes)) local.rotary_dim = *width;
     // ggml gives both kinds of layers one scaling, unless the architecture says otherwise.
     if (family_.local_base && !family_.local_scaling) {
-      local.scaling = {scaling::None{}, family_default()};
-      local.scaling_values.clear();
-      local.original_context.reset();
-      local.divisors = {};
+      remove_scaling(local);
     }
     rope.name = "global";
     const auto full = exceptions(layers);

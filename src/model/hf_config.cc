@@ -6,98 +6,57 @@
 #include <cmath>
 
 #include "base/in_quotes.hpp"
+#include "model/hf_plans.hpp"
 #include "model/readers.hpp"
 #include "model/scaling_keys.hpp"
+#include "model/vision.hpp"
 
 namespace rotary::impl {
 namespace {
 
 constexpr std::string_view rope_keys[] = {
-    "rope_theta",          "rope_scaling",         "rope_parameters",  "partial_rotary_factor",
-    "rotary_emb_base",     "rotary_base",          "rotary_pct",       "rope_pct",
-    "rope_percent",        "rotary_dim",           "rope_dim",         "rotary_emb_dim",
-    "rotary_emb_fraction", "rope_local_base_freq", "rope_local_theta", "rope_global_theta",
-    "rope_ratio",          "rope_interleave"};
+    "rope_theta",           "rope_scaling",         "rope_parameters",  "partial_rotary_factor",
+    "rotary_emb_base",      "rotary_base",          "rotary_pct",       "rope_pct",
+    "rope_percent",         "rotary_dim",           "rope_dim",         "rotary_emb_dim",
+    "rotary_emb_fraction",  "rope_local_base_freq", "rope_local_theta", "rope_global_theta",
+    "rope_ratio",           "rope_interleave",      "rope_interleaved", "rotary_emb_interleaved",
+    "rotary_emb_scale_base"};
 constexpr std::string_view base_keys[] = {"rope_theta", "rotary_emb_base", "rotary_base", "global_rope_theta",
                                           "rope_global_theta"};
 constexpr std::string_view local_base_keys[] = {"rope_local_base_freq", "local_rope_theta",
                                                 "rope_local_theta", "swa_rope_theta"};
 constexpr std::string_view context_keys[] = {"max_position_embeddings", "n_positions", "n_ctx",
-                                             "max_sequence_length", "seq_length"};
+                                             "max_sequence_length"};
 constexpr std::string_view section_keys[] = {"mrope_section", "xdrope_section"};
 constexpr std::string_view text_model_keys[] = {"text_config", "llm_config", "language_config"};
 
-constexpr std::size_t most_ropes = 64;
-
-/// One rope to be read: the layers it is for, and the dictionaries that describe it.
-struct RopePlan {
-  std::string name, layer_type;
-  Keys now;     ///< rope_parameters, or one entry of it
-  Keys before;  ///< rope_scaling
-};
-
-bool is_local(const RopePlan& plan) { return plan.layer_type == sliding_attention; }
-
-std::string rope_name(std::string_view layer_type) {
-  if (layer_type == full_attention) return "global";
-  return std::string(layer_type == sliding_attention ? "local" : layer_type);
-}
-
-/// rope_parameters is one dictionary a layer type if any of its keys is one.
-bool is_nested(const Keys& parameters) {
-  return std::ranges::any_of(parameters.object(), [](const Json::Member& entry) {
-    return entry.key.ends_with("_attention") || entry.value.get<Json::Object>() != nullptr;
-  });
-}
-
-/// One plan for each layer type that has a rope.
-void plan_nested(const HfConfig& config, const Keys& now, const Keys& before, std::vector<RopePlan>& plans) {
-  const Keys nothing(nullptr, "", config.builder);
-  if (now.object().size() > most_ropes) {
-    return config.builder.malformed(now.path(), ": ", now.object().size(), " layer types, at most ",
-                                    most_ropes);
-  }
-  for (const auto& [type, value] : now.object()) {
-    if (value.is_null()) continue;
-    if (!is_word(type)) return config.builder.malformed(now.path_of(type), ": not a layer type");
-    const bool old_applies = type == full_attention || config.family.local_scaling;
-    plans.push_back({rope_name(type), type, now.child(type), old_applies ? before : nothing});
-  }
-}
-
-std::vector<RopePlan> plan_ropes(const HfConfig& config, const LayerPlan& layers) {
-  const Keys now = config.top.child("rope_parameters"), before = config.top.child("rope_scaling");
-  const Keys nothing(nullptr, "", config.builder);
-  std::vector<RopePlan> plans;
-  if (is_nested(now)) {
-    plan_nested(config, now, before, plans);
-  } else if (config.family.local_base) {
-    const Keys& local = config.family.local_scaling ? before : nothing;
-    plans.push_back({"local", std::string(sliding_attention), nothing, local});
-    plans.push_back({"global", std::string(full_attention), now, before});
-  } else {
-    plans.push_back({"default", "", now, before});
-  }
-  const auto first_layer = [&](const RopePlan& p) { return std::ranges::find(layers.types, p.layer_type); };
-  std::ranges::stable_sort(plans, {}, first_layer);
-  return plans;
-}
-
 void read_base(const HfConfig& config, const RopePlan& plan, RopeDescription& rope) {
+  if (plan.base) {
+    rope.base = *plan.base;
+    return;
+  }
+  if (plan.layer_type == compress_rope) {
+    Agreed<double> stated(config.builder);
+    stated.add(plan.now.number("rope_theta"));
+    stated.add(config.top.number("compress_rope_theta"));
+    rope.base =
+        stated.value().value_or(Sourced<double>{*config.family.compress_base, config.family_default()});
+    return;
+  }
   Agreed<double> base(config.builder);
   base.add(plan.now.number("rope_theta"));
   base.add(plan.before.number("rope_theta"));
   const auto add_all = [&](std::span<const std::string_view> keys) {
     for (const auto key : keys) base.add(config.top.number(key));
   };
-  if (is_local(plan)) add_all(local_base_keys);
+  if (plan.is_local()) add_all(local_base_keys);
   // A local rope that says nothing of its own shares the base, unless its family knows better.
-  if (!is_local(plan) || (!base.value() && !config.family.local_base)) add_all(base_keys);
+  if (!plan.is_local() || (!base.value() && !config.family.local_base)) add_all(base_keys);
   if (const auto ratio = config.top.number("rope_ratio")) {
     base.add(Sourced<double>{10000 * ratio->value, "family rule: 10000 * rope_ratio"});
   }
   const auto& known =
-      is_local(plan) && config.family.local_base ? config.family.local_base : config.family.base;
+      plan.is_local() && config.family.local_base ? config.family.local_base : config.family.base;
   if (base.value()) {
     rope.base = *base.value();
   } else if (known) {
@@ -111,7 +70,7 @@ void read_base(const HfConfig& config, const RopePlan& plan, RopeDescription& ro
 void read_scalings(const HfConfig& config, const RopePlan& plan, RopeDescription& rope) {
   const bool both = plan.now.present() && plan.before.present();
   const auto part = config.family.global_part;
-  if (part && plan.layer_type == full_attention && !plan.now.present() && !plan.before.present()) {
+  if (part && plan.is_global() && !plan.now.present() && !plan.before.present()) {
     rope.scaling = {scaling::Proportional{.partial_rotary_factor = *part}, config.family_default()};
     rope.scaling_values = {{0, "partial_rotary_factor", *part, config.family_default()}};
     return;
@@ -127,11 +86,31 @@ void read_scalings(const HfConfig& config, const RopePlan& plan, RopeDescription
   }
   rope.scaling = std::move(reading.scaling);
   rope.scaling_values = std::move(reading.values);
+  if (auto* yarn = std::get_if<scaling::Yarn>(&rope.scaling.value);
+      yarn != nullptr && plan.layer_type == compress_rope && !yarn->attention_factor) {
+    yarn->attention_factor = 1;
+    rope.scaling_values.push_back({0, "attention_factor", 1.0, config.family_default()});
+  }
   if (reading.original_length) {
     const auto& length = *reading.original_length;
     rope.original_context =
         Sourced<std::int64_t>{std::llround(std::clamp(length.value, 0.0, 9e15)), length.from, length.assumed};
   }
+}
+
+/// Qwen: beyond seq_length, base * alpha^(d/(d-2)) with alpha = 2^ceil(log2(length / seq_length) + 1) - 1.
+void read_dynamic_ntk(const HfConfig& config, RopeDescription& rope) {
+  const auto stated = config.top.boolean("use_dynamic_ntk");
+  const auto trained = config.top.integer("seq_length");
+  if (!stated || !stated->value || !trained || trained->value < 1) return;
+  if (!std::holds_alternative<scaling::None>(rope.scaling.value)) return;
+  const auto length = static_cast<double>(config.builder.options().length.value_or(0));
+  const double ratio = length / static_cast<double>(trained->value);
+  const double alpha = ratio <= 1 ? 1 : std::exp2(std::ceil(std::log2(ratio) + 1)) - 1;
+  rope.scaling = {scaling::NtkAlpha{alpha}, stated->from};
+  rope.scaling_values.push_back(
+      {0, "alpha", alpha,
+       message("derived: ", stated->from, " beyond ", trained->from, " ", trained->value)});
 }
 
 /// Only DeepSeek-style attention multiplies mscale_all_dim into the softmax; elsewhere the key is inert
@@ -210,6 +189,18 @@ void read_pairing(const HfConfig& config, RopeDescription& rope) {
   rope.direction = {family.direction,
                     family.direction == Direction::forward ? "default" : config.family_default()};
   const auto regroup = config.top.boolean("rope_interleave");
+  for (const auto key : {"rope_interleaved", "rotary_emb_interleaved"}) {
+    const auto stated = config.top.boolean(key);
+    const auto says = stated && stated->value ? Pairing::interleaved : Pairing::half_split;
+    if (stated && !config.builder.options().pairing && !config.known_family) {
+      rope.pairing = {says, stated->from};
+      return;
+    }
+    if (stated && family.pairing && says != *family.pairing) {
+      config.builder.warn(stated->from, stated->value ? " true" : " false", ": not read for model_type ",
+                          config.model_type, ", which is ", name(*family.pairing));
+    }
+  }
   if (const auto& option = config.builder.options().pairing) {
     rope.pairing = {*option, "option pairing"};
   } else if (regroup && (!config.known_family || family.pairing == Pairing::interleaved_to_half)) {
@@ -232,31 +223,16 @@ RopeDescription read_rope(const HfConfig& config, const RopePlan& plan) {
   Agreed<std::int64_t> context(config.builder);
   context.add(plan.now.integer("max_position_embeddings"));
   for (const auto key : context_keys) context.add(config.top.integer(key));
-  rope.context = context.value();
+  // Qwen's seq_length is the length of training, which its max_position_embeddings may exceed.
+  rope.context = context.value() ? context.value() : config.top.integer("seq_length");
   read_scalings(config, plan, rope);
-  read_window(config, plan.now, plan.before, plan.layer_type == full_attention, rope);
+  read_dynamic_ntk(config, rope);
+  read_window(config, plan, rope);
   settle_softmax(config, rope);
   compare_lengths(config, rope);
   read_axes(config, plan, rope);
   read_pairing(config, rope);
   return rope;
-}
-
-void assign_layers(const HfConfig& config, const LayerPlan& layers, const std::vector<RopePlan>& plans) {
-  const auto nulls = config.top.child("rope_parameters");
-  std::vector<std::optional<std::size_t>> assigned;
-  for (std::size_t i = 0; i < layers.types.size(); ++i) {
-    const std::string& type = layers.types[i];
-    const auto plan = std::ranges::find_if(
-        plans, [&](const auto& p) { return p.layer_type.empty() || p.layer_type == type; });
-    const Json* stated = find(nulls.object(), type);
-    const bool none = layers.without_rope[i] || is_without_positions(type) || (stated && stated->is_null());
-    if (!none && plan == plans.end()) {
-      return config.builder.malformed("layer_types: no rope is described for ", in_quotes(type));
-    }
-    assigned.push_back(none ? std::nullopt : std::optional(static_cast<std::size_t>(plan - plans.begin())));
-  }
-  config.builder.set_layers(std::move(assigned));
 }
 
 /// The document itself, or the part of it that describes the text model.
@@ -290,6 +266,17 @@ void warn_about_similar_keys(const Keys& top, std::span<const std::string_view> 
   }
 }
 
+/// Families that also come with positions of another kind.
+void refuse_other_positions(const Keys& top, ModelBuilder& builder) {
+  const auto alibi = top.boolean("alibi");
+  const auto type = top.text("position_embedding_type");
+  if (alibi && alibi->value) {
+    builder.fail(StatusCode::unsupported, alibi->from, " true: it has no rotary embedding");
+  } else if (type && type->value == "absolute") {
+    builder.fail(StatusCode::unsupported, type->from, " absolute: it has no rotary embedding");
+  }
+}
+
 void read_hf_config(const Json& json, ModelBuilder& builder) {
   const auto* object = json.get<Json::Object>();
   if (object == nullptr) return builder.malformed("expected an object, got ", kind(json));
@@ -301,6 +288,7 @@ void read_hf_config(const Json& json, ModelBuilder& builder) {
   builder.set_names(architecture_of(document), type);
 
   const Family* family = family_of_model_type(type);
+  if (family == nullptr && is_vision_model(type)) return add_encoder(top, type, builder);
   const HfConfig config{top, type, family == nullptr ? Family() : *family, family != nullptr, builder};
   if (!config.family.unsupported.empty()) {
     return builder.fail(StatusCode::unsupported, "model_type ", type,
@@ -312,6 +300,8 @@ void read_hf_config(const Json& json, ModelBuilder& builder) {
         ", so the pairing half_split is assumed");
   }
   warn_about_similar_keys(top, rope_keys, builder);
+  refuse_other_positions(top, builder);
+  if (builder.failed()) return;
   const LayerPlan layers = read_layers(config);
   if (builder.failed()) return;
   const auto plans = plan_ropes(config, layers);
@@ -320,6 +310,16 @@ void read_hf_config(const Json& json, ModelBuilder& builder) {
   for (const RopePlan& plan : plans) builder.add_rope(read_rope(config, plan));
   read_temperature(config, plans.front().now, plans.front().before);
   assign_layers(config, layers, plans);
+  if (config.family.compress_base) {
+    builder.add_value({0, "attention_output", std::string("turned back by the inverse of the layer's rope"),
+                       config.family_default()});
+  }
+  if (const Json* vision = document.find("vision_config"); vision && vision->get<Json::Object>()) {
+    const Keys encoder = document.child("vision_config");
+    const auto outer = document.text("model_type");
+    const auto own = encoder.text("model_type");
+    add_vision(encoder, own ? own->value : outer ? outer->value : "", {}, builder);
+  }
 }
 
 }  // namespace rotary::impl

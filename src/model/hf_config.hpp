@@ -28,10 +28,9 @@ struct HfConfig {
 /// attention.
 std::optional<Sourced<std::int64_t>> head_dim_of(const HfConfig& config, bool is_global);
 
-/// head_dim, rotary_dim and rotary_offset of the rope that the two dictionaries describe and whose scaling is
-/// known.
-void read_window(const HfConfig& config, const Keys& now, const Keys& before, bool is_global,
-                 RopeDescription& rope);
+struct RopePlan;
+/// head_dim, rotary_dim and rotary_offset of a planned rope whose scaling is known.
+void read_window(const HfConfig& config, const RopePlan& plan, RopeDescription& rope);
 
 /// How the queries grow with their position, if they do; `now` and `before` are the dictionaries of the first rope.
 void read_temperature(const HfConfig& config, const Keys& now, const Keys& before);

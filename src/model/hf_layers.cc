@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <span>
 
+#include "base/in_quotes.hpp"
 #include "model/hf_config.hpp"
 
 namespace rotary::impl {
@@ -24,21 +26,60 @@ std::optional<std::size_t> layer_count(const HfConfig& config) {
   return static_cast<std::size_t>(count.value()->value);
 }
 
-/// The list of one entry a layer under `key`, or null; an empty one states nothing.
-const Json::Array* list_of_layers(const HfConfig& config, std::string_view key,
-                                  std::optional<std::size_t> layers) {
+/// The list of one entry a layer under `key`, without those for layers that predict further tokens; an empty one
+/// states nothing.
+std::span<const Json> list_of_layers(const HfConfig& config, std::string_view key,
+                                     std::optional<std::size_t> layers) {
   const auto* list = config.top.list(key);
-  if (list != nullptr && list->empty()) return nullptr;
-  if (list != nullptr && list->size() != layers.value_or(list->size())) {
+  if (list == nullptr || list->empty()) return {};
+  const std::size_t count = layers.value_or(list->size());
+  const auto extra = config.top.integer("num_nextn_predict_layers");
+  const bool fits = list->size() == count || (extra && extra->value > 0 &&
+                                              list->size() == count + static_cast<std::size_t>(extra->value));
+  if (!fits) {
     config.builder.malformed(config.top.path_of(key), ": ", list->size(), " entries, must be one a layer, ",
-                             *layers);
-    return nullptr;
+                             count);
+    return {};
   }
-  if (list != nullptr && list->size() > static_cast<std::size_t>(most_layers)) {
+  if (list->size() > static_cast<std::size_t>(most_layers)) {
     config.builder.malformed(config.top.path_of(key), ": ", list->size(), " entries, at most ", most_layers);
-    return nullptr;
+    return {};
   }
-  return list;
+  return std::span(*list).first(count);
+}
+
+/// A list of one whole number a layer, each as the word that `word` makes of it.
+bool read_codes(const HfConfig& config, std::string_view key, std::optional<std::size_t> layers,
+                LayerPlan& plan, std::string_view (*word)(std::int64_t)) {
+  const auto list = list_of_layers(config, key, layers);
+  for (const Json& entry : list) {
+    const auto* code = entry.get<std::int64_t>();
+    if (code == nullptr) {
+      config.builder.malformed(config.top.path_of(key), ": expected whole numbers, got ", kind(entry));
+      return false;
+    }
+    plan.types.emplace_back(word(*code));
+  }
+  if (!list.empty())
+    config.builder.add_value({0, "layer_types", message(list.size(), " entries"), config.top.path_of(key)});
+  return !list.empty();
+}
+
+/// sliding_window_pattern as letters, "LLLG": L has a window, G is of full attention.
+bool read_letters(const HfConfig& config, std::size_t layers, LayerPlan& plan) {
+  const Json* found = config.top.find("sliding_window_pattern");
+  const auto* letters = found == nullptr ? nullptr : found->get<std::string>();
+  if (letters == nullptr || letters->empty()) return false;
+  if (letters->find_first_not_of("LG") != letters->npos) {
+    config.builder.malformed(config.top.path_of("sliding_window_pattern"), " ", in_quotes(*letters),
+                             ": must be a number, or letters L (sliding window) and G (full attention)");
+    return true;
+  }
+  for (std::size_t i = 0; i < layers; ++i) {
+    plan.types.emplace_back((*letters)[i % letters->size()] == 'G' ? full_attention : sliding_attention);
+  }
+  config.builder.add_value({0, "layer_pattern", *letters, config.top.path_of("sliding_window_pattern")});
+  return true;
 }
 
 /// Every how many layers the family's exception comes.
@@ -57,19 +98,20 @@ std::int64_t pattern_of(const HfConfig& config) {
 
 bool is_exception(const HfConfig& config, std::size_t layer, std::int64_t pattern) {
   const auto index = static_cast<std::int64_t>(layer);
+  if (config.family.full_too && layer == 0) return true;
   return (config.family.full_first ? index : index + 1) % pattern == 0;
 }
 
 /// no_rope_layers: one truth value a layer, 1 where it *has* a rope.
 void read_no_rope_layers(const HfConfig& config, LayerPlan& plan) {
-  const auto* list = list_of_layers(config, "no_rope_layers", plan.types.size());
-  if (list != nullptr) {
-    for (std::size_t i = 0; i < list->size(); ++i) {
-      const auto* number = (*list)[i].get<std::int64_t>();
-      const auto* truth = (*list)[i].get<bool>();
+  const auto list = list_of_layers(config, "no_rope_layers", plan.types.size());
+  if (!list.empty()) {
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const auto* number = list[i].get<std::int64_t>();
+      const auto* truth = list[i].get<bool>();
       if (number == nullptr && truth == nullptr) {
         return config.builder.malformed(config.top.path_of("no_rope_layers"), "[", i,
-                                        "]: expected 0 or 1, got ", kind((*list)[i]));
+                                        "]: expected 0 or 1, got ", kind(list[i]));
       }
       plan.without_rope[i] = number != nullptr ? *number == 0 : !*truth;
     }
@@ -90,8 +132,13 @@ bool is_without_positions(std::string_view layer_type) noexcept {
 LayerPlan read_layers(const HfConfig& config) {
   LayerPlan plan;
   auto layers = layer_count(config);
-  if (const auto* list = list_of_layers(config, "layer_types", layers)) {
-    for (const Json& entry : *list) {
+  const auto by_ratio = [](std::int64_t ratio) {
+    return ratio == 0 ? sliding_attention : std::string_view("compressed_attention");
+  };
+  const auto by_kind = [](std::int64_t window) { return window == 0 ? full_attention : sliding_attention; };
+  const bool two_kinds = config.family.local_base || config.family.no_rope == NoRope::full_layers;
+  if (const auto list = list_of_layers(config, "layer_types", layers); !list.empty()) {
+    for (const Json& entry : list) {
       const auto* word = entry.get<std::string>();
       if (word == nullptr) {
         config.builder.malformed(config.top.path_of("layer_types"), ": expected texts, got ", kind(entry));
@@ -99,9 +146,11 @@ LayerPlan read_layers(const HfConfig& config) {
       }
       plan.types.push_back(*word);
     }
+  } else if (read_codes(config, "compress_ratios", layers, plan, by_ratio) ||
+             read_codes(config, "hybrid_layer_pattern", layers, plan, by_kind)) {
+  } else if (layers && two_kinds && read_letters(config, *layers, plan)) {
   } else if (layers) {
     plan.types.assign(*layers, "");
-    const bool two_kinds = config.family.local_base || config.family.no_rope == NoRope::full_layers;
     if (two_kinds && *layers > 0) {
       const std::int64_t pattern = pattern_of(config);
       for (std::size_t i = 0; i < *layers; ++i) {
@@ -111,7 +160,14 @@ LayerPlan read_layers(const HfConfig& config) {
   } else if (!config.builder.failed()) {
     config.builder.warn("num_hidden_layers: missing, so nothing is known about the layers");
   }
+  if (config.family.full_last && !plan.types.empty() && plan.types.back() != full_attention) {
+    config.builder.add_value({0, "last_layer", std::string(full_attention), config.family_default()});
+    plan.types.back() = full_attention;
+  }
   plan.without_rope.assign(plan.types.size(), false);
+  if (const auto type = config.top.text("position_embedding_type"); type && config.family.stated_positions) {
+    plan.without_rope.assign(plan.types.size(), type->value != "rope");
+  }
   read_no_rope_layers(config, plan);
   if (config.family.no_rope == NoRope::full_layers) {
     const Json* window = find(config.top.object(), "sliding_window");

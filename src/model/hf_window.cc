@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "model/hf_config.hpp"
+#include "model/hf_plans.hpp"
 
 namespace rotary::impl {
 namespace {
@@ -72,6 +72,8 @@ std::optional<Sourced<std::int64_t>> head_dim_of(const HfConfig& config, bool is
   auto hidden = config.top.integer("embed_dim");
   if (!hidden) hidden = integer_of(config, hidden_keys);
   const auto heads = integer_of(config, heads_keys);
+  if (!hidden && !heads && config.family.silent_head_dim != 0)
+    return Sourced<std::int64_t>{config.family.silent_head_dim, config.family_default()};
   if (!hidden || !heads) return std::nullopt;
   if (heads->value <= 0 || hidden->value % heads->value != 0) {
     config.builder.malformed(hidden->from, " ", hidden->value, ": must be a multiple of ", heads->from, " ",
@@ -82,10 +84,11 @@ std::optional<Sourced<std::int64_t>> head_dim_of(const HfConfig& config, bool is
                                message("derived: ", hidden->from, " / ", heads->from)};
 }
 
-void read_window(const HfConfig& config, const Keys& now, const Keys& before, bool is_global,
-                 RopeDescription& rope) {
-  if (read_latent_window(config, rope)) return;
-  const auto head_dim = head_dim_of(config, is_global);
+void read_window(const HfConfig& config, const RopePlan& plan, RopeDescription& rope) {
+  // Where a family has the whole head's width, the lanes that turn are its last ones (DeepSeek-V4).
+  const bool at_end = config.family.window_at_end && config.family.head_dim != 0;
+  if (!at_end && read_latent_window(config, rope)) return;
+  const auto head_dim = head_dim_of(config, plan.is_global());
   if (!head_dim) {
     config.builder.malformed("head_dim: missing, and hidden_size and num_attention_heads do not replace it");
     return;
@@ -96,8 +99,9 @@ void read_window(const HfConfig& config, const Keys& now, const Keys& before, bo
     return;
   }
   Agreed<double> part(config.builder);
-  part.add(now.number("partial_rotary_factor"));
-  part.add(before.number("partial_rotary_factor"));
+  part.add(plan.now.number("partial_rotary_factor"));
+  part.add(plan.before.number("partial_rotary_factor"));
+  if (plan.part) part.add(plan.part);
   for (const auto key : partial_keys) part.add(config.top.number(key));
 
   rope.head_dim = *head_dim;
@@ -107,7 +111,9 @@ void read_window(const HfConfig& config, const Keys& now, const Keys& before, bo
     rope.rotary_dim = {head_dim->value, "derived: proportional scaling covers the head"};
     return;
   }
-  const auto width = integer_of(config, width_keys);
+  const auto family_part =
+      plan.is_local() && config.family.local_partial ? *config.family.local_partial : config.family.partial;
+  const auto width = at_end ? config.top.integer("qk_rope_head_dim") : integer_of(config, width_keys);
   if (width) {
     rope.rotary_dim = *width;
     if (part.value()) {
@@ -122,12 +128,13 @@ void read_window(const HfConfig& config, const Keys& now, const Keys& before, bo
     rope.rotary_dim = part_of_head(config, head_dim->value, *part.value());
   } else if (config.family.rotary_dim != 0) {
     rope.rotary_dim = {config.family.rotary_dim, config.family_default()};
-  } else if (config.family.partial != 1) {
-    rope.rotary_dim = part_of_head(config, head_dim->value,
-                                   {config.family.partial, message("the ", config.family_default())});
+  } else if (family_part != 1) {
+    rope.rotary_dim =
+        part_of_head(config, head_dim->value, {family_part, message("the ", config.family_default())});
   } else {
     rope.rotary_dim = {head_dim->value, "head_dim"};
   }
+  if (at_end) rope.rotary_offset = {head_dim->value - rope.rotary_dim.value, config.family_default()};
 }
 
 }  // namespace rotary::impl

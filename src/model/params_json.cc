@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 
-#include "model/hf_config.hpp"
+#include "model/hf_plans.hpp"
 #include "model/readers.hpp"
 #include "model/vision.hpp"
 
@@ -62,7 +62,7 @@ class ParamsReader {
     warn_about_similar_keys(top_, facts_.rope_keys, builder_);
     const LayerPlan layers = read_layers(config_);
     RopeDescription rope;
-    read_window(config_, nothing_, nothing_, false, rope);
+    read_window(config_, {"default", "", nothing_, nothing_}, rope);
     rope.scaling = {scaling::None{}, "default: no scaling stated"};
     rope.direction = {Direction::forward, "default"};
     rope.pairing = {facts_.pairing, message("how ", facts_.code, " rotates")};

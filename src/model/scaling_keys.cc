@@ -29,6 +29,7 @@ struct Alias {
 };
 constexpr Alias aliases[] = {{"none", "default"},      {"mrope", "default"},
                              {"openpangu", "default"}, {"su", "longrope"},
+                             {"axial", "default"},     {"gptj", "default"},
                              {"xdrope", "ntk_alpha"},  {"deepseek_llama_scaling", "deepseek_yarn"}};
 
 /// Keys that published files give a type and no code reads (ntk_alpha: Hunyuan's).
@@ -80,6 +81,15 @@ Sourced<std::string> type_of(const Keys& dict, ModelBuilder& builder) {
   }
   if (now) return settled(*now, dict);
   if (before) return settled(*before, dict);
+  std::string keys;
+  for (const auto& [key, value] : dict.object()) {
+    if (!value.is_null() && std::ranges::find(companions, key) == std::end(companions))
+      keys += message(keys.empty() ? "" : ", ", is_word(key) ? key : in_quotes(key));
+  }
+  if (!keys.empty()) {
+    builder.malformed(dict.path(), ": expected a rope_type (or type), one of ", type_names(),
+                      "; got the keys ", keys);
+  }
   return {"default", "default: no scaling stated"};
 }
 

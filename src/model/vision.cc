@@ -84,8 +84,10 @@ Result<Spectrum> spectrum_of(const VisionFamily& family, std::int64_t width, dou
 
 bool is_vision_model(std::string_view model_type) noexcept { return family_of(model_type) != nullptr; }
 
-void add_vision(const Keys& config, std::string_view model_type, std::optional<Pairing> pairing,
-                ModelBuilder& builder) {
+namespace {
+
+void add(const Keys& config, std::string_view model_type, std::optional<Pairing> pairing, bool of_layers,
+         ModelBuilder& builder) {
   const VisionFamily* family = family_of(model_type);
   if (family == nullptr) {
     for (const auto key : {"rope_parameters", "rope_theta"}) {
@@ -101,7 +103,7 @@ void add_vision(const Keys& config, std::string_view model_type, std::optional<P
   const HfConfig encoder{config, std::string(model_type), {.model_types = model_type}, true, builder};
   RopeDescription rope;
   rope.name = "vision";
-  rope.of_layers = false;
+  rope.of_layers = of_layers;
   const auto head_dim = head_dim_of(encoder, false);
   if (!head_dim || builder.failed())
     return builder.malformed(config.path_of("head_dim"),
@@ -124,6 +126,23 @@ void add_vision(const Keys& config, std::string_view model_type, std::optional<P
   if (!spectrum) return builder.malformed("rope vision: ", spectrum.status().message());
   rope.spectrum = *spectrum;
   builder.add_rope(rope);
+}
+
+}  // namespace
+
+void add_vision(const Keys& config, std::string_view model_type, std::optional<Pairing> pairing,
+                ModelBuilder& builder) {
+  add(config, model_type, pairing, false, builder);
+}
+
+void add_encoder(const Keys& config, std::string_view model_type, ModelBuilder& builder) {
+  const VisionFamily& family = *family_of(model_type);
+  if (!family.unsupported.empty()) {
+    return builder.fail(StatusCode::unsupported, "model_type ", model_type, ": ", family.unsupported);
+  }
+  add(config, model_type, builder.options().pairing, true, builder);
+  const HfConfig encoder{config, std::string(model_type), {.model_types = model_type}, true, builder};
+  builder.set_layers(std::vector<std::optional<std::size_t>>(read_layers(encoder).types.size(), 0));
 }
 
 }  // namespace rotary::impl

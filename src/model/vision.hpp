@@ -16,4 +16,7 @@ bool is_vision_model(std::string_view model_type) noexcept;
 void add_vision(const Keys& config, std::string_view model_type, std::optional<Pairing> pairing,
                 ModelBuilder& builder);
 
+/// The same for a file that describes nothing but the encoder: its layers have that rope.
+void add_encoder(const Keys& config, std::string_view model_type, ModelBuilder& builder);
+
 }  // namespace rotary::impl

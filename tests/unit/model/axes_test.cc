@@ -41,7 +41,9 @@ TEST(Axes, RunsOfMRope) {
   EXPECT_EQ(source_of(qwen, "axis_order"), "default");
 
   const auto glm =
-      config("glm4v_text", "128", R"("rope_type": "default", "mrope_section": [8, 12, 12])").value();
+      config("glm4v_text", "128",
+             R"("rope_type": "default", "mrope_section": [8, 12, 12], "partial_rotary_factor": 0.5)")
+          .value();
   EXPECT_EQ(axes_of(glm), times(8, "0") + times(12, "1") + times(12, "2"));
   EXPECT_EQ(glm.ropes()[0].rope.pairing(), Pairing::interleaved);
   EXPECT_EQ(glm.ropes()[0].rope.rotary_dim(), 64);

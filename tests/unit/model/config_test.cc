@@ -79,8 +79,8 @@ TEST(Config, OtherNamesOfTheBase) {
 TEST(Config, BaseIsAPositiveNumber) {
   EXPECT_FAILS(Model::from_config(llama(R"(, "rope_theta": true)")), StatusCode::malformed,
                "rope_theta: expected a number, got a truth value");
-  EXPECT_FAILS(Model::from_config(llama(R"(, "rope_theta": [10000, 1000000])")), StatusCode::malformed,
-               "rope_theta: expected a number, got a list");
+  EXPECT_FAILS(Model::from_config(llama(R"(, "rope_theta": [10000, 1000000, 1])")), StatusCode::malformed,
+               "rope_theta: 3 entries, must be one a layer, 2");
   EXPECT_FAILS(Model::from_config(llama(R"(, "rope_theta": -1)")), StatusCode::malformed,
                "rope default: base -1: must be positive and finite");
 }

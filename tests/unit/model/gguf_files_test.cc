@@ -136,6 +136,29 @@ TEST(GgufFiles, AStatedLocalBaseMakesTwoRopes) {
   EXPECT_EQ(model.ropes()[*model.layers()[0]].name, "global");
 }
 
+TEST(GgufFiles, DeepSeekV4HasAMainAndACompressedRope) {
+  auto file = GgufWriter("deepseek4");
+  file.set("attention.key_length", 512U)
+      .set("block_count", 3U)
+      .set("rope.freq_base", 10000.0F)
+      .set("rope.dimension_count", 64U)
+      .set("rope.scaling.type", "yarn")
+      .set("rope.scaling.factor", 16.0F)
+      .set("rope.scaling.original_context_length", 65536U)
+      .set("attention.compress_rope_freq_base", 160000.0F);
+  EXPECT_FAILS(file.load(), StatusCode::malformed,
+               "deepseek4.attention.compress_ratios: expected a list of one number a layer, 3");
+  const auto model =
+      file.set("attention.compress_ratios", std::vector<std::int32_t>{0, 4, 128}).load().value();
+  const auto config = Model::from_config(R"({"model_type": "deepseek_v4", "num_hidden_layers": 3,
+      "qk_rope_head_dim": 64, "compress_ratios": [0, 4, 128], "rope_scaling": {"type": "yarn", "factor": 16,
+      "original_max_position_embeddings": 65536}})")
+                          .value();
+  for (const auto* name : {"main", "compress"})
+    EXPECT_EQ(model.find_rope(name)->rope, config.find_rope(name)->rope) << name;
+  EXPECT_TRUE(std::ranges::equal(model.layers(), config.layers()));
+}
+
 TEST(GgufFiles, TemperatureOfTheQuery) {
   const auto model = GgufWriter("mistral3")
                          .set("attention.key_length", 128U)

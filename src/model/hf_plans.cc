@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/hf_plans.hpp"
+
+#include <algorithm>
+
+#include "base/in_quotes.hpp"
+
+namespace rotary::impl {
+namespace {
+
+constexpr std::size_t most_ropes = 64;
+
+std::string rope_name(std::string_view layer_type) {
+  if (layer_type == full_attention) return "global";
+  return std::string(layer_type == sliding_attention ? "local" : layer_type);
+}
+
+/// rope_parameters is one dictionary a layer type if any of its keys is one.
+bool is_nested(const Keys& parameters) {
+  return std::ranges::any_of(parameters.object(), [](const Json::Member& entry) {
+    return entry.key.ends_with("_attention") || entry.value.get<Json::Object>() != nullptr;
+  });
+}
+
+/// One plan for each layer type that has a rope.
+void plan_nested(const HfConfig& config, const Keys& now, const Keys& before, std::vector<RopePlan>& plans) {
+  const Keys nothing(nullptr, "", config.builder);
+  if (now.object().size() > most_ropes) {
+    return config.builder.malformed(now.path(), ": ", now.object().size(), " layer types, at most ",
+                                    most_ropes);
+  }
+  for (const auto& [type, value] : now.object()) {
+    if (value.is_null()) continue;
+    if (!is_word(type)) return config.builder.malformed(now.path_of(type), ": not a layer type");
+    const bool old_applies = type == full_attention || config.family.local_scaling;
+    plans.push_back({rope_name(type), type, now.child(type), old_applies ? before : nothing});
+  }
+}
+
+/// DeepSeek-V4: whatever scaling there is belongs to the compressed branch.
+void plan_main_and_compress(const Keys& now, const Keys& before, std::vector<RopePlan>& plans,
+                            ModelBuilder& builder) {
+  const Keys nothing(nullptr, "", builder);
+  const bool nested = is_nested(now);
+  plans.push_back(
+      {std::string(main_rope), std::string(main_rope), nested ? now.child(main_rope) : nothing, nothing});
+  plans.push_back({std::string(compress_rope), std::string(compress_rope),
+                   nested ? now.child(compress_rope) : now, before});
+}
+
+/// Text of yarn_only_types, if there: the layer types that a scaling is for.
+bool is_scaled(const HfConfig& config, std::string_view type) {
+  const auto* types = config.top.list("yarn_only_types");
+  if (types == nullptr)
+    return !config.family.local_base || type == full_attention || config.family.local_scaling;
+  return std::ranges::any_of(*types, [&](const Json& entry) {
+    const auto* word = entry.get<std::string>();
+    return word != nullptr && *word == type;
+  });
+}
+
+/// One number a layer, and perhaps some more for layers that predict further tokens.
+std::optional<Sourced<std::vector<double>>> layer_numbers(const HfConfig& config, const LayerPlan& layers,
+                                                          std::string_view key) {
+  const Json* found = config.top.find(key);
+  if (found == nullptr || found->get<Json::Array>() == nullptr) return std::nullopt;
+  auto numbers = config.top.numbers(key);
+  if (!numbers) return std::nullopt;
+  const auto extra = config.top.integer("num_nextn_predict_layers");
+  const std::size_t count = layers.types.size(), size = numbers->value.size();
+  if (size != count &&
+      !(extra && extra->value > 0 && size == count + static_cast<std::size_t>(extra->value))) {
+    config.builder.malformed(numbers->from, ": ", size, " entries, must be one a layer, ", count);
+    return std::nullopt;
+  }
+  numbers->value.resize(count);
+  return numbers;
+}
+
+/// Step 3.5: a base and a part of the head for each layer. Layers of the same type and numbers share a rope.
+bool plan_by_lists(const HfConfig& config, const LayerPlan& layers, const Keys& now, const Keys& before,
+                   std::vector<RopePlan>& plans) {
+  const auto bases = layer_numbers(config, layers, "rope_theta");
+  const auto parts = layer_numbers(config, layers, "partial_rotary_factors");
+  if ((!bases && !parts) || config.builder.failed()) return config.builder.failed();
+  const Keys nothing(nullptr, "", config.builder);
+  const auto entry = [](const auto& list, std::size_t i) {
+    return list ? std::optional(Sourced<double>{list->value[i], message(list->from, "[", i, "]")})
+                : std::nullopt;
+  };
+  const auto same = [](const auto& a, const auto& b) { return !a || a->value == b->value; };
+  for (std::size_t i = 0; i < layers.types.size(); ++i) {
+    const std::string& type = layers.types[i];
+    const auto base = entry(bases, i), part = entry(parts, i);
+    auto plan = std::ranges::find_if(plans, [&](const RopePlan& p) {
+      return p.layer_type == type && same(p.base, base) && same(p.part, part);
+    });
+    if (plan == plans.end()) {
+      if (plans.size() == most_ropes) {
+        config.builder.malformed(bases ? bases->from : parts->from, ": more than ", most_ropes, " ropes");
+        return true;
+      }
+      const auto others = std::ranges::count(plans, type, &RopePlan::layer_type);
+      const std::string name = type.empty() ? "default" : rope_name(type);
+      plans.push_back({others == 0 ? name : message(name, "-", others + 1), type, now,
+                       is_scaled(config, type) ? before : nothing, base, part,
+                       std::vector<bool>(layers.types.size(), false)});
+      plan = plans.end() - 1;
+    }
+    plan->layers[i] = true;
+  }
+  return true;
+}
+
+bool is_for(const RopePlan& plan, std::string_view type, std::size_t layer) {
+  if (!plan.layers.empty()) return plan.layers[layer];
+  if (plan.layer_type == main_rope) return type == sliding_attention;
+  if (plan.layer_type == compress_rope) return type != sliding_attention;
+  return plan.layer_type.empty() || plan.layer_type == type;
+}
+
+}  // namespace
+
+std::vector<RopePlan> plan_ropes(const HfConfig& config, const LayerPlan& layers) {
+  const Keys now = config.top.child("rope_parameters"), before = config.top.child("rope_scaling");
+  const Keys nothing(nullptr, "", config.builder);
+  std::vector<RopePlan> plans;
+  if (config.family.compress_base) {
+    plan_main_and_compress(now, before, plans, config.builder);
+  } else if (plan_by_lists(config, layers, is_nested(now) ? nothing : now, before, plans)) {
+  } else if (is_nested(now)) {
+    plan_nested(config, now, before, plans);
+  } else if (config.family.local_base) {
+    const Keys& local = config.family.local_scaling ? before : nothing;
+    plans.push_back({"local", std::string(sliding_attention), nothing, local});
+    plans.push_back({"global", std::string(full_attention), now, before});
+  } else {
+    plans.push_back({"default", "", now, before});
+  }
+  const auto first_layer = [&](const RopePlan& plan) {
+    std::size_t layer = 0;
+    while (layer < layers.types.size() && !is_for(plan, layers.types[layer], layer)) ++layer;
+    return layer;
+  };
+  std::ranges::stable_sort(plans, {}, first_layer);
+  return plans;
+}
+
+void assign_layers(const HfConfig& config, const LayerPlan& layers, const std::vector<RopePlan>& plans) {
+  const auto nulls = config.top.child("rope_parameters");
+  std::vector<std::optional<std::size_t>> assigned;
+  for (std::size_t i = 0; i < layers.types.size(); ++i) {
+    const std::string& type = layers.types[i];
+    const auto plan = std::ranges::find_if(plans, [&](const auto& p) { return is_for(p, type, i); });
+    const Json* stated = find(nulls.object(), type);
+    const bool none = layers.without_rope[i] || is_without_positions(type) || (stated && stated->is_null());
+    if (!none && plan == plans.end()) {
+      return config.builder.malformed("layer_types: no rope is described for ", in_quotes(type));
+    }
+    assigned.push_back(none ? std::nullopt : std::optional(static_cast<std::size_t>(plan - plans.begin())));
+  }
+  config.builder.set_layers(std::move(assigned));
+}
+
+}  // namespace rotary::impl
