@@ -22,7 +22,7 @@ namespace rotary {
 /// The order of the pairs of several axes. Pictures: t, h, w are axes 0, 1, 2; the sections are in braces.
 enum class AxisOrder : std::uint8_t {
   contiguous,   ///< {2,3,3} t t h h h w w w: in runs (Qwen2-VL, GLM-4V; with four axes Hunyuan-VL's XD-RoPE)
-  interleaved,  ///< {4,2,2} t h w t h w t t: in turns, axis 0 where the turn has none (Qwen3-VL, Pixtral)
+  interleaved,  ///< {4,2,2} t h w t h w t t: in turns, axis 0 where the turn has none (Qwen3-VL, Qwen3.5)
   imrope,       ///< {4,2,2} t h w t h w t x: in turns, axis 3 where the turn has none (ggml's IMROPE)
   round_robin,  ///< {2,3,3} t h w t h w h w: in turns, the next axis where the turn has none (SGLang's GLM)
   spread,       ///< {2,3,3} t h w h w h w t: the axis that lags most, never twice; ends on axis 0 (openPangu)

@@ -7,13 +7,23 @@
 ///     Positions::offsets(lengths, 1)          decode of a batch: row b stands at lengths[b]
 ///     Positions::ids(position_ids, batch, tokens)
 ///     Positions::packed(cu_seqlens)           0 1 2 3 0 1 2 ...: starts again with every sequence
-///     Positions::axes(std::array{t, h, w})    M-RoPE and grids: a Positions an axis
+///
+/// and what these make together, each a table again:
+///
+///     Positions::grid({t, h, w})              images and video: every cell of a grid, the last axis fastest
+///     Positions::axes({t, h, w})              one after another: axes,
+///     Positions::rows({short_one, long_one})  rows of a batch,
+///     Positions::concatenate({text, image})   tokens
+///     image.shifted(15).take(segments)        moved, and some of its tokens
+///
+/// Coordinates of grids: grids.hpp; text with images: multimodal.hpp; a rank's share: shards.hpp.
 ///
 /// A position is whole or fractional, positive or negative; units are the model's steps. Ids of 32 and 64
 /// bits and of float and double give the same table where they hold the same numbers.
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <ranges>
 #include <rotary/export.hpp>
 #include <rotary/status.hpp>
@@ -36,6 +46,19 @@ struct Position {
 ROTARY_API double to_double(Position position) noexcept;
 /// Error unless finite and at most 2^53 in magnitude.
 ROTARY_API Result<Position> to_position(double value);
+
+/// Tokens first, first + step, ... of a sequence (`count` of them).
+struct TokenSegment {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  std::int64_t step = 1;
+
+  friend bool operator==(const TokenSegment&, const TokenSegment&) = default;
+};
+
+namespace impl {
+class RunCollector;
+}
 
 class ROTARY_API Positions {
  public:
@@ -86,6 +109,46 @@ class ROTARY_API Positions {
 
   /// One Positions an axis, 1 to max_axes of them, all of the same batch and tokens, each with a single axis.
   static Result<Positions> axes(std::span<const Positions> each);
+  static Result<Positions> axes(std::initializer_list<Positions> each) { return axes(std::span(each)); }
+
+  /// Every cell of a grid, row-major: axis a stands at coordinates[a], a Positions of one axis and one row;
+  /// the last axis runs fastest. {range(0, 2), range(0, 3)}: rows 0 0 0 1 1 1, columns 0 1 2 0 1 2.
+  static Result<Positions> grid(std::span<const Positions> coordinates);
+  static Result<Positions> grid(std::initializer_list<Positions> coordinates) {
+    return grid(std::span(coordinates));
+  }
+
+  /// The tokens of each part behind those of the part before. The same axes; the same batch, or one row that
+  /// serves every row. A part without tokens is skipped.
+  static Result<Positions> concatenate(std::span<const Positions> parts);
+  static Result<Positions> concatenate(std::initializer_list<Positions> parts) {
+    return concatenate(std::span(parts));
+  }
+
+  /// The rows of each behind those of the one before. The same axes and tokens.
+  static Result<Positions> rows(std::span<const Positions> each);
+  static Result<Positions> rows(std::initializer_list<Positions> each) { return rows(std::span(each)); }
+
+  /// Row b of a batch of prompts that end together: pads_of_row[b] pads at position 0, as Transformers has
+  /// them, then 0, 1, ... Error: more pads than tokens.
+  static Result<Positions> left_padded(std::span<const std::int64_t> pads_of_row, std::int64_t tokens);
+
+  /// `left` tokens before and `right` tokens behind every row, at position `pad` of every axis.
+  Result<Positions> padded(std::int64_t left, std::int64_t right, std::int64_t pad = 0) const;
+
+  /// The tokens of the segments, one segment behind the other, of every axis and row. Error: a token that is
+  /// not there.
+  Result<Positions> take(std::span<const TokenSegment> segments) const;
+
+  /// Axis a is axis axes[a] of this table: {1, 0} swaps two; {0, 0, 0} gives text its three axes.
+  Result<Positions> select_axes(std::span<const std::int64_t> axes) const;
+  Result<Positions> select_axes(std::initializer_list<std::int64_t> axes) const {
+    return select_axes(std::span(axes));
+  }
+
+  /// Every position plus `by`; or plus by_of_axis[a] on axis a. Error where one would leave the int64 range.
+  Result<Positions> shifted(std::int64_t by) const;
+  Result<Positions> shifted(std::span<const std::int64_t> by_of_axis) const;
 
   std::int64_t axes() const noexcept { return axes_; }
   /// Rows; 1 serves every row of a batch.
@@ -109,6 +172,7 @@ class ROTARY_API Positions {
   ~Positions() = default;
 
  private:
+  friend class impl::RunCollector;
   /// An affine run; `begin` counts tokens through the whole table [axes, batch, tokens].
   struct Segment {
     std::int64_t begin = 0;

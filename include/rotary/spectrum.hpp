@@ -50,14 +50,16 @@ class ROTARY_API Spectrum {
   /// attention_factor not positive and finite in fp32.
   static Result<Spectrum> from_inv_freq(std::span<const double> inv_freq, double attention_factor = 1);
 
-  /// One spectrum for several axes, each with a schedule of its own: the pairs of parts[a], after those of the
-  /// parts before, follow axis a (Cosmos: one NtkAlpha an axis; DINOv3: two halves). The parts have one axis
-  /// each and the same attention_factor and softmax_factor. Base and scaling are not known any more.
-  static Result<Spectrum> join(std::span<const Spectrum> parts);
+  /// One spectrum for several axes, each with a schedule of its own: the pairs of parts[a] follow axis a and
+  /// lie, in their order, where axis_map has axis a (Cosmos: one NtkAlpha an axis, in runs; LTX-Video: three
+  /// Ltx, in turns). The parts have one axis each and the same attention_factor and softmax_factor. Base and
+  /// scaling are not known any more.
+  static Result<Spectrum> join(std::span<const Spectrum> parts, AxisOrder order = AxisOrder::contiguous);
 
-  /// Axes of equal standing: axis a has rotary_dims[a] lanes and the schedule base^(-2i / rotary_dims[a]) of its
-  /// own. Flux: {16, 56, 56}, base 10000. Errors: as make and join.
-  static Result<Spectrum> axial(std::span<const std::int64_t> rotary_dims, double base);
+  /// Axes of equal standing: axis a has rotary_dims[a] lanes and the schedule base^(-2i / rotary_dims[a]) of
+  /// its own. Flux: {16, 56, 56}, base 10000. Errors: as make and join.
+  static Result<Spectrum> axial(std::span<const std::int64_t> rotary_dims, double base,
+                                AxisOrder order = AxisOrder::contiguous);
 
   /// The same spectrum with a map of the caller's own: axis[i] in [0, max_axes) drives pair i.
   Result<Spectrum> with_axis(std::span<const std::uint8_t> axis) const;

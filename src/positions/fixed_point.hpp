@@ -17,6 +17,12 @@ inline Position from_fixed(int128 fixed) noexcept {
   return {static_cast<std::int64_t>(fixed >> 64), static_cast<std::uint64_t>(fixed)};
 }
 
+/// a - b; wraps.
+inline Position difference(Position a, Position b) noexcept {
+  return from_fixed(
+      static_cast<int128>(static_cast<uint128>(to_fixed(a)) - static_cast<uint128>(to_fixed(b))));
+}
+
 /// start + steps * step; wraps.
 inline Position advance(Position start, Position step, std::int64_t steps) noexcept {
   const auto way = static_cast<uint128>(to_fixed(step)) * static_cast<uint128>(steps);

@@ -7,19 +7,14 @@
 
 #include "base/checked.hpp"
 #include "base/message.hpp"
+#include "positions/cu_seqlens.hpp"
 #include "positions/fixed_point.hpp"
+#include "positions/run_collector.hpp"
 
 namespace rotary {
 namespace {
 
 constexpr Position one{.whole = 1, .fraction = 0};
-
-/// Numbers in a table, or empty if they are too many or an extent is negative.
-std::optional<std::int64_t> table_size(std::int64_t axes, std::int64_t batch, std::int64_t tokens) noexcept {
-  if (axes < 0 || batch < 0 || tokens < 0) return std::nullopt;
-  const auto rows = impl::checked_mul(axes, batch);
-  return rows ? impl::checked_mul(*rows, tokens) : std::nullopt;
-}
 
 Status check_extents(std::string_view what, std::int64_t batch, std::int64_t tokens) {
   if (batch < 0 || tokens < 0) {
@@ -70,7 +65,7 @@ Result<Positions> Positions::spaced(double first, double step, std::int64_t toke
 Result<Positions> Positions::offsets(std::span<const std::int64_t> first_of_row, std::int64_t tokens) {
   const auto batch = static_cast<std::int64_t>(first_of_row.size());
   if (Status status = check_extents("offsets", batch, tokens); !status.ok()) return status;
-  if (!table_size(1, batch, tokens)) {
+  if (!impl::table_size(1, batch, tokens)) {
     return impl::invalid("offsets: batch ", batch, ", tokens ", tokens, ": more than 2^63 positions");
   }
   std::vector<Segment> segments;
@@ -94,7 +89,7 @@ Result<Positions> Positions::copy_ids(std::span<const T> ids, std::int64_t axes,
                                       std::int64_t tokens) {
   if (axes < 1 || axes > max_axes) return impl::invalid("ids: axes ", axes, ", expected 1 to ", max_axes);
   if (Status status = check_extents("ids", batch, tokens); !status.ok()) return status;
-  const auto size = table_size(axes, batch, tokens);
+  const auto size = impl::table_size(axes, batch, tokens);
   if (!size || static_cast<std::size_t>(*size) != ids.size()) {
     return impl::invalid("ids: ", ids.size(), " numbers, expected axes ", axes, " * batch ", batch,
                          " * tokens ", tokens);
@@ -137,8 +132,7 @@ Result<Positions> Positions::packed(std::span<const std::int32_t> cu_seqlens,
 
 Result<Positions> Positions::packed(std::span<const std::int64_t> cu_seqlens,
                                     std::span<const std::int64_t> starts) {
-  if (cu_seqlens.empty()) return impl::invalid("cu_seqlens: empty, expected at least a 0");
-  if (cu_seqlens[0] != 0) return impl::invalid("cu_seqlens[0]: ", cu_seqlens[0], ", expected 0");
+  if (Status status = impl::check_cu_seqlens(cu_seqlens); !status.ok()) return status;
   const std::size_t sequences = cu_seqlens.size() - 1;
   if (!starts.empty() && starts.size() != sequences) {
     return impl::invalid("starts: ", starts.size(), " numbers, expected ", sequences,
@@ -147,10 +141,6 @@ Result<Positions> Positions::packed(std::span<const std::int64_t> cu_seqlens,
   std::vector<Segment> segments;
   segments.reserve(sequences);
   for (std::size_t s = 0; s < sequences; ++s) {
-    if (cu_seqlens[s + 1] < cu_seqlens[s]) {
-      return impl::invalid("cu_seqlens[", s + 1, "]: ", cu_seqlens[s + 1], ", expected at least ",
-                           cu_seqlens[s], " as before it");
-    }
     const std::int64_t start = starts.empty() ? 0 : starts[s], tokens = cu_seqlens[s + 1] - cu_seqlens[s];
     if (tokens == 0) continue;
     if (Status status = check_end("starts", s, start, tokens); !status.ok()) return status;
@@ -159,44 +149,6 @@ Result<Positions> Positions::packed(std::span<const std::int64_t> cu_seqlens,
   Positions positions(1, 1, cu_seqlens.back());
   positions.set_segments(std::move(segments));
   return positions;
-}
-
-Result<Positions> Positions::axes(std::span<const Positions> each) {
-  const auto axes = static_cast<std::int64_t>(each.size());
-  if (axes < 1 || axes > max_axes) return impl::invalid("axes: ", axes, " given, expected 1 to ", max_axes);
-  const std::int64_t batch = each[0].batch(), tokens = each[0].tokens();
-  bool segmented = true;
-  for (std::size_t axis = 0; axis < each.size(); ++axis) {
-    const Positions& one_axis = each[axis];
-    if (one_axis.axes() != 1) {
-      return impl::invalid("axes[", axis, "]: has ", one_axis.axes(), " axes itself, expected 1");
-    }
-    if (one_axis.batch() != batch || one_axis.tokens() != tokens) {
-      return impl::invalid("axes[", axis, "]: batch ", one_axis.batch(), ", tokens ", one_axis.tokens(),
-                           ", expected batch ", batch, ", tokens ", tokens, " as axes[0]");
-    }
-    segmented &= one_axis.ids_.empty();
-  }
-  if (!table_size(axes, batch, tokens)) {
-    return impl::invalid("axes: ", axes, " of batch ", batch, ", tokens ", tokens,
-                         ": more than 2^63 positions");
-  }
-  Positions all(axes, batch, tokens);
-  std::vector<Segment> segments;
-  for (const Positions& one_axis : each) {
-    if (!segmented) {
-      for (std::int64_t i = 0; i < one_axis.size(); ++i) all.ids_.push_back(one_axis.run_from(i).start);
-      continue;
-    }
-    const std::int64_t begin = (&one_axis - each.data()) * one_axis.size();
-    for (std::int64_t i = 0; i < one_axis.size();) {
-      const Run run = one_axis.run_from(i);
-      segments.push_back({begin + i, run.start, run.step});
-      i += run.count;
-    }
-  }
-  all.set_segments(std::move(segments));
-  return all;
 }
 
 }  // namespace rotary

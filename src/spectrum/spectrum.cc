@@ -111,11 +111,9 @@ Result<Spectrum> Spectrum::from_inv_freq(std::span<const double> inv_freq, doubl
   return spectrum;
 }
 
-Result<Spectrum> Spectrum::join(std::span<const Spectrum> parts) {
-  if (parts.size() > static_cast<std::size_t>(max_axes)) {
-    return invalid("join: ", parts.size(), " parts, at most ", max_axes);
-  }
+Result<Spectrum> Spectrum::join(std::span<const Spectrum> parts, AxisOrder order) {
   Spectrum joined;
+  std::vector<std::int64_t> sections;
   for (std::size_t a = 0; a < parts.size(); ++a) {
     const Spectrum& part = parts[a];
     if (part.axes() != 1) return invalid("join: part ", a, " has ", part.axes(), " axes, must have one");
@@ -125,27 +123,31 @@ Result<Spectrum> Spectrum::join(std::span<const Spectrum> parts) {
                      " and softmax_factor ", part.softmax_factor_, ", part 0 has ",
                      parts[0].attention_factor_, " and ", parts[0].softmax_factor_, ": must be the same");
     }
-    if (part.pairs() > max_rotary_dim / 2 - joined.pairs()) {
-      return invalid("join: over ", max_rotary_dim / 2, " pairs at part ", a);
-    }
-    joined.inv_freq_.insert(joined.inv_freq_.end(), part.inv_freq_.begin(), part.inv_freq_.end());
-    joined.inv_freq_fp32_.insert(joined.inv_freq_fp32_.end(), part.inv_freq_fp32_.begin(),
-                                 part.inv_freq_fp32_.end());
-    joined.axis_.insert(joined.axis_.end(), part.axis_.size(), static_cast<std::uint8_t>(a));
     joined.attention_factor_ = part.attention_factor_;
     joined.softmax_factor_ = part.softmax_factor_;
+    sections.push_back(part.pairs());
   }
+  auto axis = axis_map(order, sections);
+  if (!axis) return invalid("join: ", axis.status().message());
+  std::vector<std::size_t> next(parts.size(), 0);
+  for (const std::uint8_t a : *axis) {
+    if (a >= parts.size())
+      return invalid("join: ", name(order), " has pairs of axis ", int{a}, ", but no part");
+    joined.inv_freq_.push_back(parts[a].inv_freq_[next[a]]);
+    joined.inv_freq_fp32_.push_back(parts[a].inv_freq_fp32_[next[a]++]);
+  }
+  joined.axis_ = *std::move(axis);
   return joined;
 }
 
-Result<Spectrum> Spectrum::axial(std::span<const std::int64_t> rotary_dims, double base) {
+Result<Spectrum> Spectrum::axial(std::span<const std::int64_t> rotary_dims, double base, AxisOrder order) {
   std::vector<Spectrum> parts;
   for (const std::int64_t rotary_dim : rotary_dims) {
     auto part = make({.rotary_dim = rotary_dim, .base = base});
     if (!part) return part;
     parts.push_back(*std::move(part));
   }
-  return join(parts);
+  return join(parts, order);
 }
 
 Result<Spectrum> Spectrum::with_axis(std::span<const std::uint8_t> axis) const {

@@ -29,7 +29,8 @@ ALLOWED = {
 PUBLIC_ROOM = {
     "status": "base", "dtype": "base", "tensor": "base", "export": "base", "version": "base", "executor": "base",
     "spectrum": "spectrum", "axes": "spectrum", "scaling": "spectrum", "temperature": "spectrum", "length_rule": "spectrum",
-    "peer": "model", "positions": "positions", "angles": "angles",
+    "peer": "model", "positions": "positions", "grids": "positions", "multimodal": "positions", "shards": "positions",
+    "dual_chunk": "positions", "angles": "angles",
     "rope": "rope", "rotate": "rope", "kernels": "rope", "attention": "attention", "classic": "classic",
     "model": "model", "formats": "formats", "rotary": "everything",
 }

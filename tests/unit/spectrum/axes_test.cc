@@ -42,7 +42,7 @@ TEST(AxisMap, InterleavedGivesTheRestToTheFirst) {
   EXPECT_EQ(map(AxisOrder::interleaved, {11, 11, 10}), times(10, "012") + "01");    // Qwen3.5
   EXPECT_EQ(map(AxisOrder::interleaved, {12, 10, 10}), times(10, "012") + "00");    // Hy4-VL
   EXPECT_EQ(map(AxisOrder::interleaved, {4, 2, 2}), "01201200");
-  EXPECT_EQ(map(AxisOrder::interleaved, {16, 16}), times(16, "01"));  // Pixtral: rows even, columns odd
+  EXPECT_EQ(map(AxisOrder::interleaved, {16, 16}), times(16, "01"));  // Kimi K2.5 vision
   EXPECT_EQ(error(AxisOrder::interleaved, {1, 1, 30}),
             "axis_sections[2] 30: of 32 pairs only 10 fall to axis 2 when the axes take turns");
   EXPECT_EQ(error(AxisOrder::interleaved, {2, 3, 3}),
@@ -128,7 +128,7 @@ TEST(Spectrum, AxialHasAScheduleForEachAxis) {
   EXPECT_DOUBLE_EQ(s.inv_freq()[37], 0.7196856730011519);
   EXPECT_EQ(Spectrum::axial(Sections{16, 7}, 1e4).status().message(),
             "rotary_dim 7: must be even, from 0 to 8192");
-  EXPECT_EQ(Spectrum::axial(Sections{8192, 2}, 1e4).status().message(), "join: over 4096 pairs at part 1");
+  EXPECT_EQ(Spectrum::axial(Sections{8192, 2}, 1e4).status().message(), "join: axis_sections: sum over 4096 at section 1");
 }
 
 }  // namespace

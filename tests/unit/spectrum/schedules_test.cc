@@ -76,9 +76,9 @@ TEST(Join, RefusesWhatDoesNotFit) {
   EXPECT_EQ(
       error({plain, yarn}),
       "join: part 1 has attention_factor 1.5 and softmax_factor 1, part 0 has 1 and 1: must be the same");
-  EXPECT_EQ(error(std::vector<Spectrum>(9, plain)), "join: 9 parts, at most 8");
+  EXPECT_EQ(error(std::vector<Spectrum>(9, plain)), "join: axis_sections: 9 sections, at most 8");
   EXPECT_EQ(error(std::vector<Spectrum>(2, Spectrum::make({.rotary_dim = 8192}).value())),
-            "join: over 4096 pairs at part 1");
+            "join: axis_sections: sum over 4096 at section 1");
 }
 
 TEST(QueryTemperature, Llama4AndMinistral3) {
