@@ -5,6 +5,7 @@
 #include <hwy/highway.h>
 
 #include <cstdint>
+#include <type_traits>
 
 HWY_BEFORE_NAMESPACE();
 namespace rotary::impl::HWY_NAMESPACE {
@@ -18,7 +19,10 @@ class AdjacentRow {
  public:
   using Number = Wide<Element>;
   using D = hn::ScalableTag<Number>;
+  static constexpr int step = hn::MaxLanes(D());
   static constexpr std::int64_t max_row_pairs = 256;
+  static constexpr int elements = 0;  // of a head: any
+  static constexpr bool holds_numbers = true;
 
   HWY_INLINE AdjacentRow(const RotateArgs& args, const Number* cos, const Number* sin, std::int64_t pairs)
       : lanes_(2 * pairs) {
@@ -58,14 +62,17 @@ class AdjacentRow {
   template <int n>
   class Held {
    public:
+    static constexpr int elements = n * step;  // of a head
+
     HWY_INLINE explicit Held(const AdjacentRow& row, std::int64_t first = 0) {
       for (int i = 0; i < n; ++i) cos_[i] = hn::Load(D(), row.cos_ + first + i * step);
       for (int i = 0; i < n; ++i) sin_[i] = hn::Load(D(), row.sin_ + first + i * step);
     }
     HWY_INLINE void operator()(const Element* in, Element* out) const {
-      hn::Vec<D> v[n];
-      for (int i = 0; i < n; ++i) v[i] = load(D(), in + i * step);
-      for (int i = 0; i < n; ++i) store(D(), turn(D(), v[i], cos_[i], sin_[i]), out + i * step);
+      Group<D, Element> groups[n];
+      for (int i = 0; i < n; ++i) groups[i].v[0] = load(D(), in + i * step);
+      for (int i = 0; i < n; ++i) groups[i].v[0] = turn(D(), groups[i].v[0], cos_[i], sin_[i]);
+      store_groups(D(), groups, [&](int i) HWY_ATTR { return out + i * step; });
     }
 
    private:
@@ -92,24 +99,26 @@ class AdjacentRow {
     }
   }
 
-  static constexpr std::int64_t step = hn::MaxLanes(D());
   HWY_ALIGN Number cos_[2 * max_row_pairs], sin_[2 * max_row_pairs];
   std::int64_t lanes_;
 };
 
 /// In a word of two bf16 the pair already lies apart: the row is used as it stands. Turning by -angle is
 /// turning (y, x) by +angle.
-template <>
-class AdjacentRow<bf16> {
+template <class Element>
+class AdjacentWordsRow {
  public:
   using Number = float;
   using D = hn::ScalableTag<float>;
+  static constexpr int step = hn::MaxLanes(D());
   static constexpr std::int64_t max_row_pairs = max_pairs;
+  static constexpr int elements = 0;  // of a head: any
+  static constexpr bool holds_numbers = false;
 
-  HWY_INLINE AdjacentRow(const RotateArgs& args, const float* cos, const float* sin, std::int64_t pairs)
+  HWY_INLINE AdjacentWordsRow(const RotateArgs& args, const float* cos, const float* sin, std::int64_t pairs)
       : cos_(cos), sin_(sin), pairs_(pairs), sign_(args.conjugate ? -1.0f : 1.0f) {}
 
-  HWY_INLINE void operator()(const bf16* in, bf16* out) const {
+  HWY_INLINE void operator()(const Element* in, Element* out) const {
     std::int64_t i = 0;
 #if !HWY_HAVE_SCALABLE
     for (; i + 2 * step <= pairs_; i += 2 * step) Held<2>(*this, i)(in + 2 * i, out + 2 * i);
@@ -125,18 +134,18 @@ class AdjacentRow<bf16> {
   template <int n>
   class Held {
    public:
-    HWY_INLINE explicit Held(const AdjacentRow& row, std::int64_t first = 0) {
+    static constexpr int elements = 2 * n * step;  // of a head
+
+    HWY_INLINE explicit Held(const AdjacentWordsRow& row, std::int64_t first = 0) {
       const auto sign = hn::Set(D(), row.sign_);
       for (int i = 0; i < n; ++i) cos_[i] = hn::LoadU(D(), row.cos_ + first + i * step);
       for (int i = 0; i < n; ++i) sin_[i] = hn::Mul(hn::LoadU(D(), row.sin_ + first + i * step), sign);
     }
-    HWY_INLINE void operator()(const bf16* in, bf16* out) const {
-      Group<D, bf16> pairs[n];
+    HWY_INLINE void operator()(const Element* in, Element* out) const {
+      Group<D, Element> pairs[n];
       for (int i = 0; i < n; ++i) pairs[i] = load_group(D(), in + 2 * i * step);
-      for (int i = 0; i < n; ++i) {
-        turn_pairs(pairs[i].v[0], pairs[i].v[1], cos_[i], sin_[i]);
-        store_group(D(), pairs[i], out + 2 * i * step);
-      }
+      for (int i = 0; i < n; ++i) turn_pairs(pairs[i].v[0], pairs[i].v[1], cos_[i], sin_[i]);
+      store_groups(D(), pairs, [&](int i) HWY_ATTR { return out + 2 * i * step; });
     }
 
    private:
@@ -146,7 +155,7 @@ class AdjacentRow<bf16> {
 
  private:
   template <std::size_t cap>
-  HWY_INLINE void turn_from(const bf16* in, bf16* out, std::int64_t i) const {
+  HWY_INLINE void turn_from(const Element* in, Element* out, std::int64_t i) const {
     const hn::CappedTag<float, cap> d;
     const auto width = static_cast<std::int64_t>(hn::Lanes(d));
     for (; i + width <= pairs_; i += width) {
@@ -160,11 +169,13 @@ class AdjacentRow<bf16> {
     }
   }
 
-  static constexpr std::int64_t step = hn::MaxLanes(D());
   const float *cos_, *sin_;
   std::int64_t pairs_;
   float sign_;
 };
+
+template <class Element>
+using AdjacentRowOf = std::conditional_t<is_bf16<Element>, AdjacentWordsRow<Element>, AdjacentRow<Element>>;
 
 }  // namespace rotary::impl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -15,6 +15,13 @@ namespace rotary::impl::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// bf16 that whole vectors of are packed by the processor (AVX512-BF16).
+struct PackedBf16 {
+  std::uint16_t bits;
+};
+template <class Element>
+inline constexpr bool is_bf16 = std::is_same_v<Element, bf16> || std::is_same_v<Element, PackedBf16>;
+
 /// The type that an element is computed in.
 template <class Element>
 using Wide = std::conditional_t<std::is_same_v<Element, double>, double, float>;
@@ -39,8 +46,8 @@ HWY_INLINE hn::Vec<D> load(D d, const f16* from) {
   return hn::PromoteTo(d, hn::LoadU(narrow, reinterpret_cast<const hwy::float16_t*>(from)));
 }
 
-template <class D>
-HWY_INLINE hn::Vec<D> load(D d, const bf16* from) {
+template <class D, class Element, std::enable_if_t<is_bf16<Element>>* = nullptr>
+HWY_INLINE hn::Vec<D> load(D d, const Element* from) {
   const hn::Rebind<std::uint32_t, D> bits;
   const hn::Rebind<std::uint16_t, D> narrow;
   const auto halves = hn::LoadU(narrow, reinterpret_cast<const std::uint16_t*>(from));
@@ -74,8 +81,8 @@ HWY_INLINE hn::Vec<Bits> round_to_upper_half(D /*tag*/, hn::Vec<D> value) {
   return hn::IfThenElse(hn::RebindMask(bits, hn::IsNaN(value)), nan, rounded);
 }
 
-template <class D>
-HWY_INLINE void store(D d, hn::Vec<D> value, bf16* to) {
+template <class D, class Element, std::enable_if_t<is_bf16<Element>>* = nullptr>
+HWY_INLINE void store(D d, hn::Vec<D> value, Element* to) {
   const hn::Rebind<std::uint16_t, D> narrow;
   const auto kept = hn::ShiftRight<16>(round_to_upper_half(d, value));
   hn::StoreU(hn::TruncateTo(narrow, kept), narrow, reinterpret_cast<std::uint16_t*>(to));
@@ -83,8 +90,8 @@ HWY_INLINE void store(D d, hn::Vec<D> value, bf16* to) {
 
 /// Twice as many bf16 as D has lanes. In words of 32 bits the even ones are the lower halves and the odd ones
 /// the upper, so that nothing has to cross lanes.
-template <class D>
-HWY_INLINE void load_even_odd(D d, const bf16* from, hn::Vec<D>& even, hn::Vec<D>& odd) {
+template <class D, class Element>
+HWY_INLINE void load_even_odd(D d, const Element* from, hn::Vec<D>& even, hn::Vec<D>& odd) {
   const hn::Repartition<std::uint16_t, D> narrow;
   const hn::Rebind<std::uint32_t, D> bits;
   const auto words = hn::BitCast(bits, hn::LoadU(narrow, reinterpret_cast<const std::uint16_t*>(from)));
@@ -92,8 +99,8 @@ HWY_INLINE void load_even_odd(D d, const bf16* from, hn::Vec<D>& even, hn::Vec<D
   odd = hn::BitCast(d, hn::And(words, hn::Set(bits, 0xFFFF0000u)));
 }
 
-template <class D>
-HWY_INLINE void store_even_odd(D d, hn::Vec<D> even, hn::Vec<D> odd, bf16* to) {
+template <class D, class Element>
+HWY_INLINE void store_even_odd(D d, hn::Vec<D> even, hn::Vec<D> odd, Element* to) {
   const hn::Repartition<std::uint16_t, D> narrow;
   const hn::Rebind<std::uint32_t, D> bits;
   const auto words = hn::OrAnd(hn::ShiftRight<16>(round_to_upper_half(d, even)), round_to_upper_half(d, odd),
@@ -105,7 +112,7 @@ HWY_INLINE void store_even_odd(D d, hn::Vec<D> even, hn::Vec<D> odd, bf16* to) {
 /// The elements that one load brings: a vector, or two (even and odd) for bf16.
 template <class D, class Element>
 struct Group {
-  static constexpr int vectors = std::is_same_v<Element, bf16> ? 2 : 1;
+  static constexpr int vectors = is_bf16<Element> ? 2 : 1;
   static constexpr int lanes = vectors * static_cast<int>(hn::MaxLanes(D()));
   hn::Vec<D> v[vectors];
 };
@@ -121,18 +128,6 @@ HWY_INLINE Group<D, Element> load_group(D d, const Element* from) {
   return group;
 }
 
-/// Numbers of a row in the order in which load_group() brings elements.
-template <class Element, class D>
-HWY_INLINE Group<D, Element> load_numbers(D d, const hn::TFromD<D>* from) {
-  Group<D, Element> group;
-  if constexpr (Group<D, Element>::vectors == 2) {
-    hn::LoadInterleaved2(d, from, group.v[0], group.v[1]);
-  } else {
-    group.v[0] = hn::LoadU(d, from);
-  }
-  return group;
-}
-
 template <class D, class Element>
 HWY_INLINE void store_group(D d, const Group<D, Element>& group, Element* to) {
   if constexpr (Group<D, Element>::vectors == 2) {
@@ -141,6 +136,54 @@ HWY_INLINE void store_group(D d, const Group<D, Element>& group, Element* to) {
     store(d, group.v[0], to);
   }
 }
+
+/// Group i goes to place(i). What is rare is looked for in all of them at once, before anything is stored.
+template <int n, class D, class Element, class Place>
+HWY_INLINE void store_groups(D d, const Group<D, Element> (&groups)[n], const Place& place) {
+  for (int i = 0; i < n; ++i) store_group(d, groups[i], place(i));
+}
+
+template <int n, class D, class Place>
+HWY_INLINE void store_groups(D d, const Group<D, f16> (&groups)[n], const Place& place) {
+  auto sum = groups[0].v[0];
+  for (int i = 1; i < n; ++i) sum = hn::Add(sum, groups[i].v[0]);
+  if (HWY_UNLIKELY(!hn::AllFalse(d, hn::IsNaN(sum)))) {
+    for (int i = 0; i < n; ++i) store_group(d, groups[i], place(i));
+    return;
+  }
+  const hn::Rebind<hwy::float16_t, D> narrow;
+  for (int i = 0; i < n; ++i) {
+    hn::StoreU(hn::DemoteTo(narrow, groups[i].v[0]), narrow, reinterpret_cast<hwy::float16_t*>(place(i)));
+  }
+}
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+/// The processor rounds to nearest even as we do, but loses subnormals and keeps the payload of a NaN: a result
+/// whose exponent is all zeros or all ones is looked at again.
+template <int n, class D, class Place>
+HWY_INLINE void store_groups(D d, const Group<D, PackedBf16> (&groups)[n], const Place& place) {
+  const hn::Repartition<std::uint16_t, D> narrow;
+  HWY_ALIGN static constexpr std::uint16_t zipped[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
+                                                         21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
+                                                         11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  const auto order = hn::Load(narrow, zipped);
+  const auto step = hn::Set(narrow, std::uint16_t{0x0080}), upper = hn::Set(narrow, std::uint16_t{0x7F00});
+  hn::Vec<decltype(narrow)> packed[n], least = upper;
+  for (int i = 0; i < n; ++i) {
+    asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(packed[i].raw) : "v"(groups[i].v[0].raw), "v"(groups[i].v[1].raw));
+    // One more makes an exponent of zeros 1 and one of ones 0.
+    least = hn::Min(least, hn::And(hn::Add(packed[i], step), upper));
+  }
+  if (HWY_UNLIKELY(!hn::AllFalse(narrow, hn::Eq(least, hn::Zero(narrow))))) {
+    for (int i = 0; i < n; ++i) store_group(d, groups[i], place(i));
+    return;
+  }
+  for (int i = 0; i < n; ++i) {
+    const hn::Vec<decltype(narrow)> words{_mm512_permutexvar_epi16(order.raw, packed[i].raw)};
+    hn::StoreU(words, narrow, reinterpret_cast<std::uint16_t*>(place(i)));
+  }
+}
+#endif
 #endif
 
 }  // namespace rotary::impl::HWY_NAMESPACE

@@ -29,6 +29,13 @@ std::string_view declines(const KernelQuery& query) noexcept {
   return query.unit_lane_strides ? "" : "lane stride is not 1";
 }
 
+#if HWY_ARCH_X86
+std::string_view unavailable_packed_bf16() noexcept {
+  static const bool has = __builtin_cpu_supports("avx512bf16");
+  return has ? unavailable<HWY_AVX3, true>() : "this processor lacks it";
+}
+#endif
+
 }  // namespace
 }  // namespace rotary::impl
 #endif
@@ -59,6 +66,15 @@ static void rotate(const RotateArgs& args) noexcept {
 static constexpr RotateFunction rotate = nullptr;
 #endif
 
+#if HWY_ARCH_X86 && HWY_TARGET == HWY_AVX3
+void rotate_packed_bf16(const RotateArgs& args) noexcept;
+static void rotate_packing_bf16(const RotateArgs& args) noexcept {
+  args.dtype == DType::bf16 ? rotate_packed_bf16(args) : rotate(args);
+}
+static constexpr Kernel packing_bf16 = {"avx3_bf16", "as avx3, and the processor packs bf16",
+                                        unavailable_packed_bf16, declines, rotate_packing_bf16};
+#endif
+
 static constexpr auto name = target_name(HWY_STR(HWY_NAMESPACE));
 [[maybe_unused]] static constexpr Kernel kernel = {{name.data(), name.size()},
                                                    "SIMD by Highway, lane stride 1",
@@ -73,7 +89,11 @@ namespace rotary::impl {
 namespace {
 
 // Null where a target is not compiled.
-constexpr const Kernel* by_target[] = {HWY_CHOOSE_TARGET_LIST(kernel)};
+constexpr const Kernel* by_target[] = {
+#if HWY_ARCH_X86 && (HWY_TARGETS & HWY_AVX3)
+    &N_AVX3::packing_bf16,
+#endif
+    HWY_CHOOSE_TARGET_LIST(kernel)};
 constexpr auto is_compiled = [](const Kernel* kernel) { return kernel != nullptr; };
 
 constexpr auto kernels = [] {

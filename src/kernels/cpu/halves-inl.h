@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include "kernels/rotate_args.hpp"
 
@@ -23,34 +25,52 @@ HWY_INLINE void turn_pairs(V& a, V& b, V cos, V sin) {
   a = x;
 }
 
-/// The row as it stands.
+/// The row in the order in which load_group() brings elements: as it stands, or for bf16 even and odd numbers
+/// apart, a group at a time.
 template <class Element>
 class HalvesRow {
  public:
   using Number = Wide<Element>;
   using D = hn::ScalableTag<Number>;
-  static constexpr std::int64_t max_row_pairs = max_pairs;
+  static constexpr std::int64_t max_row_pairs = is_bf16<Element> ? 256 : max_pairs;
+  static constexpr int elements = 0;                       // of a head: any
+  static constexpr bool holds_numbers = is_bf16<Element>;  // and not only where they are
 
   HWY_INLINE HalvesRow(const RotateArgs& args, const Number* cos, const Number* sin, std::int64_t pairs)
-      : cos_(cos), sin_(sin), pairs_(pairs), x_(args.conjugate ? args.pairs : 0), y_(args.pairs - x_) {}
+      : cos_(cos), sin_(sin), pairs_(pairs), x_(args.conjugate ? args.pairs : 0), y_(args.pairs - x_) {
+#if !HWY_HAVE_SCALABLE
+    if constexpr (apart) {
+      const D d;
+      for (std::int64_t i = 0; i + Elements::lanes <= pairs; i += Elements::lanes) {
+        for (const auto& [from, to] : {std::pair{cos, apart_.cos}, std::pair{sin, apart_.sin}}) {
+          hn::Vec<D> even, odd;
+          hn::LoadInterleaved2(d, from + i, even, odd);
+          hn::Store(even, d, to + i);
+          hn::Store(odd, d, to + i + Elements::lanes / 2);
+        }
+      }
+    }
+#endif
+  }
 
   /// Turns any head.
   HWY_INLINE void operator()(const Element* in, Element* out) const {
     std::int64_t i = 0;
 #if !HWY_HAVE_SCALABLE
-    // bf16 would have to take the row apart for every head.
-    if constexpr (Elements::vectors == 1) {
-      constexpr std::int64_t width = 2 * Elements::lanes;
-      for (; i + width <= pairs_; i += width) Held<2>(*this, i)(in + i, out + i);
+    for (; i + 2 * Elements::lanes <= pairs_; i += 2 * Elements::lanes) Held<2>(*this, i)(in + i, out + i);
+    if (i + Elements::lanes <= pairs_) {
+      Held<1>(*this, i)(in + i, out + i);
+      i += Elements::lanes;
     }
 #endif
-    turn_from<hn::MaxLanes(D())>(in, out, i);
+    if (i < pairs_) turn_from<hn::MaxLanes(D())>(in, out, i);
   }
 
   static HWY_INLINE std::int64_t offset_of(std::int64_t pair) { return pair; }
 
 #if !HWY_HAVE_SCALABLE
   using Elements = Group<D, Element>;
+  static constexpr bool apart = Elements::vectors == 2;
 
   /// How many groups the row fills, or 0 if it does not fill the last.
   HWY_INLINE std::int64_t groups() const {
@@ -62,26 +82,34 @@ class HalvesRow {
   template <int n>
   class Held {
    public:
+    static constexpr int elements = 2 * n * Elements::lanes;  // of a head
+
     HWY_INLINE explicit Held(const HalvesRow& row, std::int64_t first = 0) : x_(row.x_), y_(row.y_) {
-      const Number *cos = row.cos_ + first, *sin = row.sin_ + first;
-      for (int i = 0; i < n; ++i) cos_[i] = load_numbers<Element>(D(), cos + i * Elements::lanes);
-      for (int i = 0; i < n; ++i) sin_[i] = load_numbers<Element>(D(), sin + i * Elements::lanes);
+      const Number* cos = apart ? row.apart_.cos : row.cos_;
+      const Number* sin = apart ? row.apart_.sin : row.sin_;
+      constexpr int width = Elements::lanes / Elements::vectors;
+      for (int i = 0; i < n * Elements::vectors; ++i) cos_[i] = hn::LoadU(D(), cos + first + i * width);
+      for (int i = 0; i < n * Elements::vectors; ++i) sin_[i] = hn::LoadU(D(), sin + first + i * width);
     }
     HWY_INLINE void operator()(const Element* in, Element* out) const {
-      Elements a[n], b[n];
-      for (int i = 0; i < n; ++i) a[i] = load_group(D(), in + x_ + i * Elements::lanes);
-      for (int i = 0; i < n; ++i) b[i] = load_group(D(), in + y_ + i * Elements::lanes);
+      Elements x[2 * n];  // and the y of x[i] is x[n + i]
+      const Element *x_in = in + x_, *y_in = in + y_;
+      Element *x_out = out + x_, *y_out = out + y_;
+      for (int i = 0; i < n; ++i) x[i] = load_group(D(), x_in + i * Elements::lanes);
+      for (int i = 0; i < n; ++i) x[n + i] = load_group(D(), y_in + i * Elements::lanes);
       for (int i = 0; i < n; ++i) {
         for (int j = 0; j < Elements::vectors; ++j) {
-          turn_pairs(a[i].v[j], b[i].v[j], cos_[i].v[j], sin_[i].v[j]);
+          const int at = i * Elements::vectors + j;
+          turn_pairs(x[i].v[j], x[n + i].v[j], cos_[at], sin_[at]);
         }
       }
-      for (int i = 0; i < n; ++i) store_group(D(), a[i], out + x_ + i * Elements::lanes);
-      for (int i = 0; i < n; ++i) store_group(D(), b[i], out + y_ + i * Elements::lanes);
+      store_groups(D(), x, [&](int i) HWY_ATTR {
+        return i < n ? x_out + i * Elements::lanes : y_out + (i - n) * Elements::lanes;
+      });
     }
 
    private:
-    Elements cos_[n], sin_[n];
+    hn::Vec<D> cos_[n * Elements::vectors], sin_[n * Elements::vectors];
     std::int64_t x_, y_;
   };
 #endif
@@ -105,6 +133,15 @@ class HalvesRow {
 
   const Number *cos_, *sin_;
   std::int64_t pairs_, x_, y_;
+#if !HWY_HAVE_SCALABLE
+  struct Apart {
+    HWY_ALIGN Number cos[max_row_pairs], sin[max_row_pairs];
+  };
+  struct Nothing {
+    static constexpr Number *cos = nullptr, *sin = nullptr;
+  };
+  std::conditional_t<is_bf16<Element>, Apart, Nothing> apart_;
+#endif
 };
 
 }  // namespace rotary::impl::HWY_NAMESPACE

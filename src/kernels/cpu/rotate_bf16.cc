@@ -9,6 +9,9 @@ HWY_BEFORE_NAMESPACE();
 namespace rotary::impl::HWY_NAMESPACE {
 #if HWY_NATIVE_FMA
 void rotate_bf16(const RotateArgs& args) noexcept { rotate<bf16>(args); }
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+void rotate_packed_bf16(const RotateArgs& args) noexcept { rotate<PackedBf16>(args); }
+#endif
 #endif
 }  // namespace rotary::impl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -80,6 +80,40 @@ TEST_P(Bits, AreThoseOfTheScalarKernelInTheWidestWindow) {
   }
 }
 
+template <class Element>
+void expect_scalar_bits_of_two_million_pairs(const Kernel& kernel) {
+  for (const bool head_major : {false, true}) {
+    for (const auto in : {Lanes::halves, Lanes::adjacent}) {
+      for (const unsigned rare : {0u, 5u, 1000u}) {  // the last: a head of a dozen holds something special
+        const Shape shape{in, in, head_major, 70, 64, {29, 11}, 1, head_major};
+        const auto data = random_data<Element>(shape, rare + 1, rare);
+        expect_same(run(kernel, shape, data), run(*find_kernel("scalar"), shape, data), shape, "in place");
+      }
+    }
+  }
+}
+
+TEST_P(Bits, AreThoseOfTheScalarKernelForTwoMillionPairs) {
+  expect_scalar_bits_of_two_million_pairs<double>(kernel());
+  expect_scalar_bits_of_two_million_pairs<float>(kernel());
+  expect_scalar_bits_of_two_million_pairs<f16>(kernel());
+  expect_scalar_bits_of_two_million_pairs<bf16>(kernel());
+}
+
+TEST_P(Bits, AreThoseOfTheScalarKernelInLongRunsOfAHead) {
+  for (const std::int64_t tokens : {15, 16, 33, 50}) {
+    for (const auto pairs : all_pairs) {
+      for (const auto lanes : {Lanes::halves, Lanes::adjacent}) {
+        const Shape shape{lanes, lanes, pairs % 2 == 0, tokens, pairs, {2, 1}, 1, true};
+        const auto narrow = random_data<bf16>(shape, 31, 50);
+        expect_same(run(kernel(), shape, narrow), run(*find_kernel("scalar"), shape, narrow), shape, "bf16");
+        const auto wide = random_data<float>(shape, 32, 50);
+        expect_same(run(kernel(), shape, wide), run(*find_kernel("scalar"), shape, wide), shape, "f32");
+      }
+    }
+  }
+}
+
 /// Lane of the x (part 0) or y (part 1) of pair i.
 std::int64_t lane(Lanes lanes, std::int64_t pairs, std::int64_t i, int part) {
   return lanes == Lanes::halves ? i + part * pairs : 2 * i + part;
