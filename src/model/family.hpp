@@ -14,6 +14,7 @@ enum class NoRope : std::uint8_t {
   none,
   full_layers,  ///< those of full attention
   every_nth,    ///< every pattern-th, or as no_rope_layers says
+  others,       ///< all but every pattern-th: linear attention or recurrence between
 };
 
 struct Family {

@@ -257,7 +257,8 @@ class GgufReader : GgufValues {
       for (double sliding : *list) result.push_back(sliding == 0);
       return result;
     }
-    const auto stated = number("attention.sliding_window_pattern");
+    auto stated = number("attention.sliding_window_pattern");
+    if (!stated) stated = number("full_attention_interval");
     const Sourced<double> pattern = first({stated}, {static_cast<double>(family_.pattern), family_default()});
     check_whole(pattern, 1, most_layers);
     std::vector<bool> result(layers, false);
@@ -276,9 +277,9 @@ class GgufReader : GgufValues {
       builder_.add_value({0, "layers_with_rope", std::int64_t{0}, finetuned->from});
       assigned.assign(layers, std::nullopt);
     } else if (family_.no_rope != NoRope::none) {
-      const auto without = exceptions(layers);
+      const auto exception = exceptions(layers);
       for (std::size_t i = 0; i < layers; ++i) {
-        if (without[i]) assigned[i].reset();
+        if (exception[i] != (family_.no_rope == NoRope::others)) assigned[i].reset();
       }
     }
     builder_.set_layers(std::move(assigned));

@@ -9,9 +9,9 @@ namespace rotary::impl {
 namespace {
 
 constexpr std::string_view count_keys[] = {"num_hidden_layers", "n_layer", "num_layers", "n_layers"};
-constexpr std::string_view pattern_keys[] = {"sliding_window_pattern", "_sliding_window_pattern",
+constexpr std::string_view pattern_keys[] = {"sliding_window_pattern",     "_sliding_window_pattern",
                                              "global_attn_every_n_layers", "no_rope_layer_interval",
-                                             "nope_layer_interval"};
+                                             "nope_layer_interval",        "full_attention_interval"};
 constexpr std::int64_t most_layers = 10000;
 
 std::optional<std::size_t> layer_count(const HfConfig& config) {
@@ -155,6 +155,11 @@ LayerPlan read_layers(const HfConfig& config) {
       const std::int64_t pattern = pattern_of(config);
       for (std::size_t i = 0; i < *layers; ++i) {
         plan.types[i] = is_exception(config, i, pattern) ? full_attention : sliding_attention;
+      }
+    } else if (config.family.no_rope == NoRope::others && *layers > 0) {
+      const std::int64_t pattern = pattern_of(config);
+      for (std::size_t i = 0; i < *layers; ++i) {
+        if (!is_exception(config, i, pattern)) plan.types[i] = "linear_attention";
       }
     }
   } else if (!config.builder.failed()) {

@@ -1,136 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rope description of real models, as their own configs state it; keys that say nothing about the rope
-// are left out. Sorted by name.
+// The rope description of real models, as their own configs state it; keys that say nothing about the rope are left
+// out. `source` says whose numbers they are: of a published file, or of a class of Transformers where that is what is
+// known for certain. The rows stand in presets/, in any order.
+#include <algorithm>
+#include <array>
 #include <rotary/model.hpp>
 
 namespace rotary {
 namespace {
 
 // clang-format off
-constexpr Preset table[] = {
-    {"deepseek-v2-lite", "DeepSeek V2 Lite: the last 64 of 192 lanes, YaRN by 40",
-     "config.json of deepseek-ai/DeepSeek-V2-Lite",
-     R"({"architectures": ["DeepseekV2ForCausalLM"], "model_type": "deepseek_v2", "hidden_size": 2048,
-         "num_attention_heads": 16, "num_hidden_layers": 27, "max_position_embeddings": 163840,
-         "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "rope_theta": 10000,
-         "rope_scaling": {"beta_fast": 32, "beta_slow": 1, "factor": 40, "mscale": 0.707, "mscale_all_dim": 0.707, "original_max_position_embeddings": 4096, "type": "yarn"}})"},
-    {"deepseek-v3", "DeepSeek V3: the last 64 of 192 lanes, read interleaved and written half-split",
-     "config.json of deepseek-ai/DeepSeek-V3",
-     R"({"architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3", "hidden_size": 7168,
-         "num_attention_heads": 128, "num_hidden_layers": 61, "max_position_embeddings": 163840,
-         "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "rope_theta": 10000,
-         "rope_scaling": {"beta_fast": 32, "beta_slow": 1, "factor": 40, "mscale": 1.0, "mscale_all_dim": 1.0, "original_max_position_embeddings": 4096, "type": "yarn"}})"},
-    {"gemma-2-9b", "Gemma 2 9B: heads of 256, base 10000",
-     "config.json of google/gemma-2-9b",
-     R"({"architectures": ["Gemma2ForCausalLM"], "model_type": "gemma2", "hidden_size": 3584,
-         "num_attention_heads": 16, "num_hidden_layers": 42, "max_position_embeddings": 8192,
-         "head_dim": 256, "rope_theta": 10000.0})"},
-    {"gemma-3-1b", "Gemma 3 1B: local layers base 1e4, every sixth global with base 1e6",
-     "config.json of google/gemma-3-1b-pt",
-     R"({"architectures": ["Gemma3ForCausalLM"], "model_type": "gemma3_text", "hidden_size": 1152,
-         "num_attention_heads": 4, "num_hidden_layers": 26, "max_position_embeddings": 32768,
-         "head_dim": 256, "rope_theta": 1000000, "rope_local_base_freq": 10000, "rope_scaling": null,
-         "sliding_window_pattern": 6})"},
-    {"gemma-3-270m", "Gemma 3 270M: local layers base 1e4, every sixth global with base 1e6",
-     "config.json of google/gemma-3-270m",
-     R"({"architectures": ["Gemma3ForCausalLM"], "model_type": "gemma3_text", "hidden_size": 640,
-         "num_attention_heads": 4, "num_hidden_layers": 18, "max_position_embeddings": 32768,
-         "head_dim": 256, "rope_theta": 1000000.0, "rope_local_base_freq": 10000.0, "rope_scaling": null,
-         "sliding_window_pattern": 6})"},
-    {"gemma-3-4b", "Gemma 3 4B: as 1B, and the global layers linear by 8",
-     "config.json of google/gemma-3-4b-pt",
-     R"({"architectures": ["Gemma3ForConditionalGeneration"], "model_type": "gemma3",
-         "text_config": {"model_type": "gemma3_text", "hidden_size": 2560, "num_hidden_layers": 34, "rope_scaling": {"factor": 8.0, "rope_type": "linear"}, "sliding_window": 1024}})"},
-    {"glm-4-9b", "GLM 4 9B: the first half of each head, interleaved",
-     "config.json of THUDM/GLM-4-9B-0414",
-     R"({"architectures": ["Glm4ForCausalLM"], "model_type": "glm4", "hidden_size": 4096,
-         "num_attention_heads": 32, "num_hidden_layers": 40, "max_position_embeddings": 32768,
-         "head_dim": 128, "partial_rotary_factor": 0.5, "rope_theta": 10000.0})"},
-    {"gpt-j-6b", "GPT-J 6B: the first 64 of 256 lanes, interleaved",
-     "config.json of EleutherAI/gpt-j-6b",
-     R"({"architectures": ["GPTJForCausalLM"], "model_type": "gptj", "n_embd": 4096, "n_head": 16,
-         "n_layer": 28, "n_positions": 2048, "rotary": true, "rotary_dim": 64})"},
-    {"gpt-neox-20b", "GPT-NeoX 20B: the first quarter of each head",
-     "config.json of EleutherAI/gpt-neox-20b",
-     R"({"architectures": ["GPTNeoXForCausalLM"], "model_type": "gpt_neox", "hidden_size": 6144,
-         "num_attention_heads": 64, "num_hidden_layers": 44, "max_position_embeddings": 2048,
-         "rotary_pct": 0.25, "rotary_emb_base": 10000})"},
-    {"gpt-oss-20b", "gpt-oss 20B: YaRN by 32 with a ramp that is not rounded",
-     "config.json of openai/gpt-oss-20b",
-     R"({"architectures": ["GptOssForCausalLM"], "model_type": "gpt_oss", "hidden_size": 2880,
-         "num_attention_heads": 64, "num_hidden_layers": 24, "max_position_embeddings": 131072,
-         "head_dim": 64, "rope_theta": 150000,
-         "rope_scaling": {"beta_fast": 32.0, "beta_slow": 1.0, "factor": 32.0, "original_max_position_embeddings": 4096, "rope_type": "yarn", "truncate": false}})"},
-    {"llama-2-7b", "Llama 2 7B: plain, base 10000",
-     "config.json of meta-llama/Llama-2-7b-hf",
-     R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096,
-         "num_attention_heads": 32, "num_hidden_layers": 32, "max_position_embeddings": 4096,
-         "rope_theta": 10000.0})"},
-    {"llama-3.1-8b", "Llama 3.1 8B: llama3 scaling by 8",
-     "config.json of meta-llama/Llama-3.1-8B",
-     R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096,
-         "num_attention_heads": 32, "num_hidden_layers": 32, "max_position_embeddings": 131072,
-         "rope_theta": 500000.0,
-         "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}})"},
-    {"llama-3.2-1b", "Llama 3.2 1B: llama3 scaling by 32, heads of 64",
-     "config.json of meta-llama/Llama-3.2-1B",
-     R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 2048,
-         "num_attention_heads": 32, "num_hidden_layers": 16, "max_position_embeddings": 131072,
-         "head_dim": 64, "rope_theta": 500000.0,
-         "rope_scaling": {"rope_type": "llama3", "factor": 32.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}})"},
-    {"ministral-3-3b", "Ministral 3 3B: YaRN by 16, attention factor 1 by its mscale pair",
-     "config.json of mistralai/Ministral-3-3B-Base-2512, its text model",
-     R"({"architectures": ["Ministral3ForCausalLM"], "model_type": "ministral3", "hidden_size": 3072,
-         "num_attention_heads": 32, "num_hidden_layers": 26, "max_position_embeddings": 262144,
-         "head_dim": 128,
-         "rope_parameters": {"rope_type": "yarn", "rope_theta": 1000000.0, "factor": 16.0, "original_max_position_embeddings": 16384, "beta_fast": 32.0, "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1}})"},
-    {"mistral-7b-v0.3", "Mistral 7B v0.3: plain, base 1e6",
-     "config.json of mistralai/Mistral-7B-v0.3",
-     R"({"architectures": ["MistralForCausalLM"], "model_type": "mistral", "hidden_size": 4096,
-         "num_attention_heads": 32, "num_hidden_layers": 32, "max_position_embeddings": 32768,
-         "rope_theta": 1000000.0})"},
-    {"mistral-nemo-12b", "Mistral Nemo 12B: a head_dim that is not hidden_size / heads",
-     "config.json of mistralai/Mistral-Nemo-Base-2407",
-     R"({"architectures": ["MistralForCausalLM"], "model_type": "mistral", "hidden_size": 5120,
-         "num_attention_heads": 32, "num_hidden_layers": 40, "max_position_embeddings": 131072,
-         "head_dim": 128, "rope_theta": 1000000.0})"},
-    {"mixtral-8x7b", "Mixtral 8x7B: plain, base 1e6",
-     "config.json of mistralai/Mixtral-8x7B-v0.1",
-     R"({"architectures": ["MixtralForCausalLM"], "model_type": "mixtral", "hidden_size": 4096,
-         "num_attention_heads": 32, "num_hidden_layers": 32, "max_position_embeddings": 32768,
-         "rope_theta": 1000000.0})"},
-    {"phi-2", "Phi 2: the first 32 of 80 lanes",
-     "config.json of microsoft/phi-2",
-     R"({"architectures": ["PhiForCausalLM"], "model_type": "phi", "hidden_size": 2560,
-         "num_attention_heads": 32, "num_hidden_layers": 32, "max_position_embeddings": 2048,
-         "partial_rotary_factor": 0.4, "rope_theta": 10000.0})"},
-    {"qwen2.5-7b", "Qwen2.5 7B: plain, base 1e6",
-     "config.json of Qwen/Qwen2.5-7B",
-     R"({"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_size": 3584,
-         "num_attention_heads": 28, "num_hidden_layers": 28, "max_position_embeddings": 131072,
-         "rope_theta": 1000000.0})"},
-    {"qwen2.5-7b-yarn", "Qwen2.5 7B as its model card extends it: YaRN by 4",
-     "model card of Qwen/Qwen2.5-7B-Instruct",
-     R"({"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_size": 3584,
-         "num_attention_heads": 28, "num_hidden_layers": 28, "max_position_embeddings": 32768,
-         "rope_theta": 1000000.0,
-         "rope_scaling": {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}})"},
-    {"qwen3-8b", "Qwen3 8B: plain, base 1e6",
-     "config.json of Qwen/Qwen3-8B",
-     R"({"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "hidden_size": 4096,
-         "num_attention_heads": 32, "num_hidden_layers": 36, "max_position_embeddings": 40960,
-         "head_dim": 128, "rope_theta": 1000000})"},
-    {"smollm3-3b", "SmolLM3 3B: every fourth layer without rope",
-     "config.json of HuggingFaceTB/SmolLM3-3B",
-     R"({"architectures": ["SmolLM3ForCausalLM"], "model_type": "smollm3", "hidden_size": 2048,
-         "num_attention_heads": 16, "num_hidden_layers": 36, "max_position_embeddings": 65536,
-         "rope_theta": 5000000.0, "no_rope_layer_interval": 4})"},
-    {"stablelm-3b", "StableLM 3B: the first 20 of 80 lanes",
-     "config.json of stabilityai/stablelm-3b-4e1t",
-     R"({"architectures": ["StableLmForCausalLM"], "model_type": "stablelm", "hidden_size": 2560,
-         "num_attention_heads": 32, "num_hidden_layers": 32, "max_position_embeddings": 4096,
-         "partial_rotary_factor": 0.25, "rope_theta": 10000})"},
-};
+constexpr auto table = [] {
+  auto rows = std::to_array<Preset>({
+#include "presets/gpt.inc"
+#include "presets/llama.inc"
+#include "presets/qwen.inc"
+#include "presets/deepseek.inc"
+#include "presets/gemma.inc"
+#include "presets/others.inc"
+  });
+  std::ranges::sort(rows, {}, &Preset::name);
+  return rows;
+}();
 // clang-format on
 
 }  // namespace

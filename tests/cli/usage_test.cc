@@ -2,6 +2,7 @@
 // What the command answers to a person who asks for help or gets it wrong.
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <rotary/kernels.hpp>
 #include <rotary/model.hpp>
 #include <rotary/scaling.hpp>
@@ -146,6 +147,18 @@ TEST(Presets, EachIsListedAndExplained) {
     const Ran explained = run_command({"explain", name});
     EXPECT_EQ(explained.exit_code, 0) << explained.err;
     EXPECT_EQ(explained.out.rfind(name + ": a preset", 0), 0U) << explained.out;
+  }
+}
+
+TEST(Presets, ThePageIsWhatTheCommandPrints) {
+  EXPECT_EQ(run_command({"presets", "--markdown"}).out, read_file(ROTARY_SOURCE "/docs/presets.md"))
+      << "run: rotary presets --markdown > docs/presets.md";
+  const auto json = nlohmann::json::parse(run_command({"presets", "--json"}).out);
+  for (const auto& preset : json.at("presets")) {
+    const auto model = Model::from_config(preset.at("config").dump());
+    ASSERT_TRUE(model) << preset.at("name");
+    EXPECT_EQ(model->ropes().size(),
+              Model::from_preset(preset.at("name").get<std::string>())->ropes().size());
   }
 }
 

@@ -377,7 +377,7 @@ TEST(Config, NotAnObject) {
 TEST(Config, QueryTemperatureIsListed) {
   const auto model = Model::from_preset("ministral-3-3b").value();
   EXPECT_EQ(std::get<double>(find_value(model, "temperature_scale")->value), 0.1);
-  EXPECT_EQ(source_of(model, "temperature_scale"), "rope_parameters.llama_4_scaling_beta");
+  EXPECT_EQ(source_of(model, "temperature_scale"), "text_config.rope_parameters.llama_4_scaling_beta");
 }
 
 }  // namespace

@@ -53,7 +53,8 @@ TEST(Preset, Unknown) {
 }
 
 TEST(Preset, AllLoadWithoutDoubtAndAreSorted) {
-  EXPECT_GE(presets().size(), 12U);
+  EXPECT_EQ(presets().size(), 113U);
+  EXPECT_EQ(Model::from_preset("nanochat")->ropes()[0].rope.direction(), Direction::inverse);
   EXPECT_TRUE(std::ranges::is_sorted(presets(), {}, &Preset::name));
   for (const Preset& preset : presets()) {
     const auto model = Model::from_preset(preset.name);
@@ -105,6 +106,32 @@ TEST(Preset, KeyFacts) {
       {"glm-4-9b", "default", 128, 64, 0, 1e4, "default", 1, il, 40},
       {"stablelm-3b", "default", 80, 20, 0, 1e4, "default", 1, hs, 32},
       {"smollm3-3b", "default", 128, 128, 0, 5e6, "default", 1, hs, 36},
+      {"chatglm3-6b", "default", 128, 64, 0, 1e4, "default", 1, il, 28},
+      {"internlm2.5-7b", "default", 128, 128, 0, 1e6, "dynamic", 1, hs, 32},
+      {"minicpm-2b-128k", "default", 64, 64, 0, 1e6, "dynamic", 1, hs, 40},
+      {"qwen-1.8b", "default", 128, 128, 0, 1e4, "ntk_alpha", 1, hs, 24},
+      {"kimi-k2", "default", 192, 64, 128, 50000, "yarn", 1, ih, 61},
+      {"phi-1.5", "default", 64, 32, 0, 1e4, "default", 1, hs, 24},
+      {"phi-3.5-mini", "default", 96, 96, 0, 1e4, "longrope", 1.1902380714238083, hs, 32},
+      {"phi-3.5-vision", "default", 96, 96, 0, 1e4, "longrope", 1.1902380714238083, hs, 32},
+      {"phi-4-mini", "default", 128, 96, 0, 1e4, "longrope", 1.1902380714238083, hs, 32},
+      {"minimax-text-01", "default", 128, 64, 0, 1e6, "default", 1, hs, 32},
+      {"mistral-4", "default", 128, 64, 64, 1e4, "yarn", 1, ih, 36},
+      {"longcat-flash", "default", 192, 64, 128, 1e7, "default", 1, ih, 56},
+      {"deepseek-v4", "main", 512, 64, 448, 1e4, "default", 1, il, 43},
+      {"deepseek-v4", "compress", 512, 64, 448, 160000, "yarn", 1, il, 43},
+      {"llama-4-scout", "default", 128, 128, 0, 5e5, "llama3", 1, il, 48},
+      {"llama-4-scout", "vision", 88, 88, 0, 0, "default", 1, il, 48},
+      {"command-r", "default", 128, 128, 0, 5e5, "default", 1, il, 40},
+      {"ernie-4.5-0.3b", "default", 128, 128, 0, 5e5, "default", 1, il, 18},
+      {"ernie-4.5-vl", "default", 128, 128, 0, 5e5, "default", 1, il, 28},
+      {"helium-1-2b", "default", 128, 128, 0, 1e5, "default", 1, il, 24},
+      {"moonshine-tiny", "default", 36, 32, 0, 1e4, "default", 1, il, 6},
+      {"roformer-base", "default", 64, 64, 0, 1e4, "default", 1, il, 12},
+      {"codegen", "default", 256, 64, 0, 1e4, "default", 1, il, 28},
+      {"glm-4.5", "default", 128, 64, 0, 1e4, "default", 1, hs, 46},
+      {"gemma-4", "global", 512, 512, 0, 1e6, "proportional", 1, hs, 30},
+      {"mimo-v2-flash", "local", 192, 64, 0, 1e4, "default", 1, hs, 48},
   };
   for (const Facts& facts : table) {
     SCOPED_TRACE(facts.preset);
@@ -114,7 +141,7 @@ TEST(Preset, KeyFacts) {
     EXPECT_EQ(rope->rope.head_dim(), facts.head_dim);
     EXPECT_EQ(rope->rope.rotary_dim(), facts.rotary_dim);
     EXPECT_EQ(rope->rope.rotary_offset(), facts.offset);
-    EXPECT_EQ(rope->rope.spectrum().base(), facts.base);
+    EXPECT_EQ(rope->rope.spectrum().base().value_or(0), facts.base);
     EXPECT_EQ(name(rope->rope.spectrum().scaling()), facts.scaling);
     EXPECT_NEAR(rope->rope.spectrum().attention_factor(), facts.attention_factor, 1e-15);
     EXPECT_EQ(rope->rope.pairing(), facts.pairing);
