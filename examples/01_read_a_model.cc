@@ -18,8 +18,9 @@ int main(int count, char** arguments) {
 
   std::cout.precision(9);
   std::cout << model->architecture() << ", " << model->layers().size() << " layers\n";
-  for (const auto& [name, rope, original_context, context] : model->ropes()) {
-    std::cout << "rope " << name << ": base " << rope.spectrum().base().value_or(0) << ", "
+  for (const rotary::ModelRope& each : model->ropes()) {
+    const rotary::Rope& rope = each.rope;
+    std::cout << "rope " << each.name << ": base " << rope.spectrum().base().value_or(0) << ", "
               << rotary::name(rope.pairing()) << ", " << rope.rotary_dim() << " of " << rope.head_dim()
               << " lanes turn, slowest pair " << rope.spectrum().inv_freq().back() << " radians a token\n";
   }
