@@ -45,8 +45,9 @@ TEST(ExplainJson, HasTheKeysOfItsSchemaInOrder) {
     for (const auto& [key, value] : object.items()) names.push_back(key);
     return names;
   };
-  EXPECT_EQ(keys(json), (std::vector<std::string>{"schema", "source", "architecture", "model_type", "ropes",
-                                                  "layers", "values", "warnings", "temperature", "as", "peers"}));
+  EXPECT_EQ(keys(json),
+            (std::vector<std::string>{"schema", "source", "architecture", "model_type", "ropes", "layers",
+                                      "values", "warnings", "temperature", "as", "peers"}));
   EXPECT_EQ(keys(json["source"]), (std::vector<std::string>{"path", "kind"}));
   EXPECT_EQ(
       keys(json["ropes"][0]),
@@ -129,9 +130,10 @@ TEST(ExplainText, SaysWhichRuleGaveTheAttentionFactorAndTheOtherValue) {
                   "parts grows by A^2 = 1.29647699; rule: 0.1 * ln(factor) + 1"));
   auto flags = qwen_yarn;
   flags.insert(flags.end(), {"--mscale", "1", "--mscale-all-dim", "1"});
-  EXPECT_TRUE(has(flowing(explain(flags)),
-                  "A = 1: the rotation keeps lengths; rule, as Transformers reads the two: g(mscale) / g(mscale_all_dim) "
-                  "(by 0.1 * ln(factor) + 1 it would be 1.13862944)"));
+  EXPECT_TRUE(has(
+      flowing(explain(flags)),
+      "A = 1: the rotation keeps lengths; rule, as Transformers reads the two: g(mscale) / g(mscale_all_dim) "
+      "(by 0.1 * ln(factor) + 1 it would be 1.13862944)"));
   EXPECT_TRUE(has(flowing(explain(flags)), "softmax factor 1.29647699: the attention multiplies it"));
   flags = qwen_yarn;
   flags.insert(flags.end(), {"--attention-factor", "1"});
@@ -165,6 +167,15 @@ TEST(ExplainText, NamesWavelengthsAxesAndPolicy) {
       << turns;
   EXPECT_TRUE(has(text, "one full turn takes 6.283 (pair 0) to 13537 (pair 5) positions"));
   EXPECT_TRUE(has(text, "ggml: the running fp32 product of llama.cpp's CPU path"));
+}
+
+TEST(Report161, ExplainPrintsTheOrderOfTheAxes) {
+  const std::string text =
+      flowing(explain({"--head-dim", "128", "--axis-sections", "24,20,20", "--axis-order", "interleaved"}));
+  EXPECT_TRUE(has(text,
+                  "axis 0 drives pairs 0, 3, ... 57, 60-63, axis 1 drives pairs 1, 4, ... 58, axis 2 drives "
+                  "pairs 2, 5, ... 59"))
+      << text;
 }
 
 }  // namespace

@@ -123,22 +123,6 @@ Packed draw_documents(std::int64_t axes, std::int64_t unit) {
   }
   return packed;
 }
-Tensor rows_of(const Tensor& x, const std::vector<TokenSegment>& segments) {
-  std::int64_t tokens = 0;
-  for (const auto& segment : segments) tokens += segment.count;
-  Tensor some(dense(x.shape.dtype, 1, tokens, x.shape.heads, x.shape.head_dim));
-  std::int64_t to = 0;
-  for (const auto& [first, count, step] : segments) {
-    for (std::int64_t i = 0; i < count; ++i, ++to) {
-      for (std::int64_t head = 0; head < x.shape.heads; ++head) {
-        std::memcpy(some.at({0, to, head}, 0), x.at({0, first + i * step, head}, 0),
-                    static_cast<std::size_t>(x.shape.head_dim) * size_of(x.shape.dtype));
-      }
-    }
-  }
-  return some;
-}
-
 RC_GTEST_PROP(Shards, OfAllRanksAreTheSequenceToTheBit, ()) {
   const std::int64_t axes = draw("axes", 1, 3), ranks = draw("ranks", 1, 4);
   const auto how =
@@ -152,8 +136,8 @@ RC_GTEST_PROP(Shards, OfAllRanksAreTheSequenceToTheBit, ()) {
   std::vector<int> seen(static_cast<std::size_t>(whole.tokens()), 0);
   for (std::int64_t rank = 0; rank < ranks; ++rank) {
     const auto mine = shard(how, packed.cu_seqlens, rank, ranks).value();
-    const Tensor turned = rotated(rope, whole.take(mine).value(), rows_of(x, mine));
-    RC_ASSERT(same_bits(turned, rows_of(expected, mine)));
+    const Tensor turned = rotated(rope, whole.take(mine).value(), take_tokens(x, mine));
+    RC_ASSERT(same_bits(turned, take_tokens(expected, mine)));
     RC_ASSERT(turned.shape.tokens * ranks == whole.tokens());
     for (const auto& [first, count, step] : mine) {
       for (std::int64_t i = 0; i < count; ++i) ++seen[static_cast<std::size_t>(first + i * step)];
@@ -172,7 +156,8 @@ RC_GTEST_PROP(Packed, OnSeveralAxesEqualsSeparateCallsToTheBit, ()) {
   const Tensor expected = rotated(rope, whole, x);
   for (std::size_t d = 0; d < packed.documents.size(); ++d) {
     const std::vector<TokenSegment> mine{{packed.cu_seqlens[d], packed.documents[d].tokens()}};
-    RC_ASSERT(same_bits(rotated(rope, packed.documents[d], rows_of(x, mine)), rows_of(expected, mine)));
+    RC_ASSERT(
+        same_bits(rotated(rope, packed.documents[d], take_tokens(x, mine)), take_tokens(expected, mine)));
   }
 }
 
@@ -202,8 +187,8 @@ RC_GTEST_PROP(Multimodal, DecodingAfterAnImageEqualsPrefillToTheBit, ()) {
   const Positions whole = Positions::concatenate({prompt.positions().value(), answer}).value();
   const Tensor expected = rotated(rope, whole, x);
   const std::vector<TokenSegment> last{{prompt.tokens(), tokens}};
-  RC_ASSERT(
-      same_bits(rotated(rope, prompt.decode(tokens).value(), rows_of(x, last)), rows_of(expected, last)));
+  RC_ASSERT(same_bits(rotated(rope, prompt.decode(tokens).value(), take_tokens(x, last)),
+                      take_tokens(expected, last)));
   if (after == TextAfterVision::largest) {  // the model's own rule: as if the text simply went on
     MultimodalSequence longer = prompt;
     RC_ASSERT(longer.text(tokens).positions().value() == whole);

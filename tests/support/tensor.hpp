@@ -126,6 +126,23 @@ inline Tensor cut_tokens(const Tensor& from, std::int64_t begin, std::int64_t en
   return cut(from, begin, end, 0, from.shape.heads);
 }
 
+/// The tokens of the segments, one segment behind the other, as a dense tensor of their own.
+inline Tensor take_tokens(const Tensor& from, std::span<const TokenSegment> segments) {
+  std::vector<std::int64_t> index;
+  for (const auto& [first, count, step] : segments) {
+    for (std::int64_t i = 0; i < count; ++i) index.push_back(first + i * step);
+  }
+  Tensor some(dense(from.shape.dtype, from.shape.batch, static_cast<std::int64_t>(index.size()),
+                    from.shape.heads, from.shape.head_dim));
+  for_each_head(some.shape, [&](HeadIndex to) {
+    const HeadIndex at{to.row, index[static_cast<std::size_t>(to.token)], to.head};
+    for (std::int64_t lane = 0; lane < some.shape.head_dim; ++lane) {
+      std::memcpy(some.at(to, lane), from.at(at, lane), size_of(some.shape.dtype));
+    }
+  });
+  return some;
+}
+
 /// Every element has the same bits; a NaN of f32 or f64 equals any other, as the processor chooses which.
 inline bool same_bits(const Tensor& a, const Tensor& b) {
   const std::size_t size = size_of(a.shape.dtype);

@@ -72,12 +72,25 @@ std::string list(std::span<const std::string> words, std::string_view between) {
 }
 
 std::string ranges(std::span<const std::int64_t> numbers) {
+  constexpr std::size_t short_enough = 12;  // to be written out
+  const auto end_of_run = [&](std::size_t i, std::int64_t step) {
+    while (i + 1 < numbers.size() && numbers[i + 1] == numbers[i] + step) ++i;
+    return i + 1;
+  };
   std::vector<std::string> runs;
   for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t end = i + 1;
-    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
     runs.push_back(std::to_string(numbers[i]));
-    if (end - i > 1) runs.back().append(1, '-').append(std::to_string(numbers[end - 1]));
+    const std::int64_t step = i + 1 < numbers.size() ? numbers[i + 1] - numbers[i] : 1;
+    std::size_t end = end_of_run(i, step);
+    if (step > 1 && end_of_run(end - 1, 1) > end) --end;  // its last number begins a run of neighbours
+    if (step == 1 && end - i > 1) {
+      runs.back().append(1, '-').append(std::to_string(numbers[end - 1]));
+    } else if (end - i > short_enough) {
+      runs.push_back(std::to_string(numbers[i + 1]));
+      runs.push_back("... " + std::to_string(numbers[end - 1]));
+    } else {
+      end = i + 1;
+    }
     i = end;
   }
   return list(runs);

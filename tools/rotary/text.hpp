@@ -22,7 +22,7 @@ std::string rounded(double value, int significant = 4);
 
 /// "a, b, c".
 std::string list(std::span<const std::string> words, std::string_view between = ", ");
-/// "0-4, 6-10, 12": ascending numbers, runs joined.
+/// "0-4, 6-10, 12", "0, 3, ... 57, 60-63": ascending numbers, runs of equal steps joined.
 std::string ranges(std::span<const std::int64_t> numbers);
 /// "[2, 12, 4, 64]".
 std::string shape_text(std::span<const std::int64_t> shape);
