@@ -34,6 +34,6 @@ int main() {
   print(rope.rotate(angles, rotary::thd(q.data(), 8, 1, 128)));
   print(rope.rotate(angles, rotary::thd(q.data(), 4, 1, 128), rotary::thd(k.data(), 4, 1, 64)));
   print(rotary::Model::from_path("nowhere/config.json").status());
-  print(rotary::Model::from_config(R"({"model_type": "deepseek_v4"})").status());
+  print(rotary::Model::from_config(R"({"model_type": "bloom"})").status());
   print(rotary::Model::from_config(R"({"model_type": "llama", "head_dim": "wide"})").status());
 }
