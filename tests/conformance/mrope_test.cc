@@ -98,6 +98,32 @@ TEST(MRope, PromptsHaveTheIdsOfTransformers) {
   }
 }
 
+TEST(MRope, HunyuanVlCountsOnAndNumbersItsImages) {
+  const json all = fixture();
+  const json& expected = all.at("hunyuan_vl");
+  const auto text = [](std::int64_t first, std::int64_t last) {
+    return Positions::range(first, last).select_axes({0, 0, 0, 0}).value();
+  };
+  // Of `rows` by `columns` tokens and one more at the end of each row.
+  const auto image = [](std::int64_t first, std::int64_t number, std::int64_t rows, std::int64_t columns) {
+    const auto cells = Positions::grid({Positions::range(0, rows), Positions::range(0, columns + 1)}).value();
+    const std::int64_t tokens = cells.tokens();
+    return Positions::axes({Positions::range(first, first + tokens), cells.select_axes({1}).value(),
+                            cells.select_axes({0}).value(),
+                            Positions::spaced(static_cast<double>(number), 0, tokens).value()})
+        .value();
+  };
+  const Positions p =
+      Positions::concatenate({text(0, 3), image(3, 0, 2, 3), text(11, 13), image(13, 1, 1, 2), text(16, 18)})
+          .value();
+  for (std::int64_t axis = 0; axis < 4; ++axis) {
+    std::vector<std::int64_t> ids;
+    for (std::int64_t t = 0; t < p.tokens(); ++t) ids.push_back(p.at(axis, 0, t).whole);
+    EXPECT_EQ(json(ids), expected.at("ids")[static_cast<std::size_t>(axis)]) << "axis " << axis;
+  }
+  EXPECT_EQ(expected.at("delta"), 0);
+}
+
 TEST(MRope, TextGoesOnAsInTheModelsOwnCode) {
   // Where no video is longer than wide, both rules are one.
   const json all = fixture();

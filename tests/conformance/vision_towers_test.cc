@@ -58,6 +58,12 @@ TEST(VisionTower, Dinov3StandsAtPatchCentres) {
   EXPECT_LT(worst_of_rows(Spectrum::join(std::array{half, half}).value(), centres, towers(), "dinov3"), 1);
 }
 
+TEST(VisionTower, Llama4CountsFromOneAndItsClassTokenStandsAtZero) {
+  const auto patches = Positions::grid({Positions::range(1, 5), Positions::range(1, 5)}).value();
+  const auto places = patches.select_axes({1, 0}).value().padded(0, 1).value();
+  EXPECT_LT(worst_of_rows(Spectrum::axial(Dims{32, 32}, 10000).value(), places, towers(), "llama4"), 1);
+}
+
 TEST(VisionTower, Gemma4IsTwoRopesBesideOneAnother) {
   const Tensor x = towers().heads("gemma4.x", Layout::bthd),
                expected = towers().heads("gemma4.out", Layout::bthd);
