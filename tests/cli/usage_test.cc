@@ -22,7 +22,7 @@ TEST(Usage, VersionAndHelpGoToStdout) {
   const Ran help = run_command({"--help"});
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_EQ(help.err, "");
-  for (const char* word : {"explain", "apply", "table", "presets", "doctor", "--version", "Exit codes", "70"})
+  for (const char* word : {"explain", "apply", "table", "presets", "bench", "doctor", "--version", "Exit codes", "70"})
     EXPECT_NE(help.out.find(word), std::string::npos) << word;
 }
 
@@ -68,7 +68,7 @@ void expect_scaling_flags(const std::string& help) {
 TEST(Usage, EveryScalingTypeIsReachable) { expect_scaling_flags(run_command({"explain", "--help"}).out); }
 
 TEST(Usage, WrongCommandLinesAreUsageErrors) {
-  EXPECT_REFUSES(2, "a command is missing: explain, apply, table, presets, doctor", {});
+  EXPECT_REFUSES(2, "a command is missing: explain, apply, table, presets, bench, doctor", {});
   EXPECT_REFUSES(2, "aply: no such command (did you mean \"apply\"?)", {"aply"});
   EXPECT_REFUSES(2, "--frob", {"explain", "--frob"});
   EXPECT_REFUSES(2, "`rotary explain --help`", {"explain", "--base", "ten"});

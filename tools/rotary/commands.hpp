@@ -9,6 +9,7 @@ namespace rotary::tool {
 void add_explain(CLI::App& app);
 void add_apply(CLI::App& app);
 void add_table(CLI::App& app);
+void add_bench(CLI::App& app);
 void add_doctor(CLI::App& app);
 void add_presets(CLI::App& app);
 

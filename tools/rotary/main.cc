@@ -53,6 +53,7 @@ int run(int argc, char** argv) {
   add_apply(app);
   add_table(app);
   add_presets(app);
+  add_bench(app);
   add_doctor(app);
   check_command(app, argc, argv);
   try {

@@ -80,15 +80,20 @@ template <class Element, class Turn>
 HWY_INLINE void turn_run(const Element* in, Element* out, std::int64_t heads, std::int64_t in_stride,
                          std::int64_t out_stride, std::int64_t pairs, std::int64_t fetched,
                          const Turn& turn) {
-  if (fetched != 0) {
-    for (; heads > 0; --heads, in += in_stride, out += out_stride) {
-      fetch_head<Turn>(in + fetched, pairs);
-      turn(in, out);
+  if (in == out && in_stride == out_stride) {  // one pointer less
+    if (fetched == 0) {
+      for (; heads > 0; --heads, out += out_stride) turn(out, out);
+      return;
     }
-  } else if (in == out && in_stride == out_stride) {
-    for (; heads > 0; --heads, out += out_stride) turn(out, out);
-  } else {
-    for (; heads > 0; --heads, in += in_stride, out += out_stride) turn(in, out);
+    for (; heads > 0; --heads, out += out_stride) {
+      fetch_head<Turn>(out + fetched, pairs);
+      turn(out, out);
+    }
+    return;
+  }
+  for (; heads > 0; --heads, in += in_stride, out += out_stride) {
+    if (fetched != 0) fetch_head<Turn>(in + fetched, pairs);
+    turn(in, out);
   }
 }
 
