@@ -22,9 +22,9 @@ check: ## Install what is needed, build with g++, run every test, build and test
 	cmake --preset check
 	cmake --build --preset check
 	ctest --preset check
-	scripts/check_python.sh
+	scripts/check_python.sh numpy
 
-check-all: ## The slower stages: clang, sanitizers, fuzzers, shared library, format
+check-all: ## The slower stages: clang, sanitizers, fuzzers, shared library, format, PyTorch
 	scripts/install_dependencies.sh check-all
 	scripts/check_all.sh
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The slower checks, one stage after another; ends with the time of each and the test runner's own counts.
-# Usage: scripts/check_all.sh [stage ...]      stages: format shared tsan fuzz asan-ubsan clang
+# Usage: scripts/check_all.sh [stage ...]      stages: format python shared tsan fuzz asan-ubsan clang
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 stages=("$@")
-[[ ${#stages[@]} -gt 0 ]] || stages=(format shared tsan fuzz asan-ubsan clang)
+[[ ${#stages[@]} -gt 0 ]] || stages=(format python shared tsan fuzz asan-ubsan clang)
 summary=build/check-all-summary.txt
 mkdir -p build
 : >"$summary"
@@ -30,9 +30,10 @@ for stage in "${stages[@]}"; do
   log=build/check-all-$stage.log
   case $stage in
     format) check_format ;;
+    python) scripts/check_python.sh torch ;;
     *) build_and_test "$stage" ;;
   esac 2>&1 | tee "$log"
-  result=$(grep -E 'tests passed|is formatted' "$log" | tail -1)
+  result=$(grep -E 'tests passed|is formatted|[0-9]+ (passed|skipped)' "$log" | tail -1)
   printf '%-11s %4d s   %s\n' "$stage" $((SECONDS - began)) "$result" >>"$summary"
 done
 

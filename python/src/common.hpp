@@ -39,6 +39,10 @@ T word(const char* what, std::string_view text, std::optional<T> (*from_name)(st
   raise_value(std::string(what) + " \"" + std::string(text) + "\": expected " + expected);
 }
 
+inline constexpr const char* pairing_words = "half_split, interleaved or interleaved_to_half";
+inline constexpr const char* direction_words = "forward, inverse, gradient or inverse_gradient";
+inline constexpr const char* policy_words = "exact, fp32 or ggml";
+
 /// "module.Class" of an object's type, for messages.
 std::string kind_of(nb::handle object);
 

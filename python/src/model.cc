@@ -15,10 +15,8 @@ ModelOptions model_options(std::optional<std::int64_t> length, const std::option
                            const std::string& angles, bool strict) {
   ModelOptions options;
   options.length = length;
-  if (pairing)
-    options.pairing =
-        word("pairing", *pairing, &pairing_from_name, "half_split, interleaved or interleaved_to_half");
-  options.policy = word("angles", angles, &angle_policy_from_name, "exact, fp32 or ggml");
+  if (pairing) options.pairing = word("pairing", *pairing, &pairing_from_name, pairing_words);
+  options.policy = word("angles", angles, &angle_policy_from_name, policy_words);
   options.strict = strict;
   return options;
 }
@@ -57,7 +55,7 @@ Model from_config(nb::object config, std::optional<std::int64_t> length,
 }
 
 PyRope py_rope(const ModelRope& entry) {
-  return {entry.rope, entry.name, entry.original_context, entry.context};
+  return {entry.rope, entry.name, entry.original_context, entry.context, entry.of_layers, {}};
 }
 
 std::string rope_names(const Model& model) {
@@ -78,7 +76,10 @@ PyRope choose(const Model& model, std::optional<std::int64_t> layer, const std::
     return py_rope(model.ropes()[layers.empty() ? 0 : *layers[static_cast<std::size_t>(*layer)]]);
   }
   if (model.ropes().empty()) raise_value(model.origin() + ": this model has no rope");
+  const auto of_layers = [](const ModelRope& entry) { return entry.of_layers; };
   if (model.ropes().size() == 1) return py_rope(model.ropes().front());
+  if (std::ranges::count_if(model.ropes(), of_layers) == 1)
+    return py_rope(*std::ranges::find_if(model.ropes(), of_layers));
   raise_value(model.origin() + ": the model's ropes are " + rope_names(model) +
               ": choose with layer= or name=");
 }
@@ -182,7 +183,8 @@ void bind_model(nb::module_& m) {
             return choose(self, layer, name);
           },
           nb::kw_only(), "layer"_a = nb::none(), "name"_a = nb::none(),
-          "The rope of a layer, or of a name; neither is needed where there is one rope. ValueError: no such "
+          "The rope of a layer, or of a name; neither is needed where the layers have one rope. ValueError: "
+          "no such "
           "rope,\n"
           "or a layer without one.")
       .def_prop_ro(

@@ -45,6 +45,7 @@ nb::list kernel_list() {
 NB_MODULE(_core, m) {
   using namespace rotary::python;
   m.doc() = "The library rotary, as a Python module: use it as `rotary`.";
+  nb::set_leak_warnings(false);  // torch keeps what it compiled until the process ends
   m.attr("version") = ROTARY_VERSION;
   bind_positions(m);
   bind_angles(m);

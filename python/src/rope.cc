@@ -17,11 +17,28 @@ std::vector<double> doubles(nb::handle object, const char* name) {
   return out;
 }
 
-Pairing pairing_of(std::string_view text) {
-  return word("pairing", text, &pairing_from_name, "half_split, interleaved or interleaved_to_half");
-}
+Pairing pairing_of(std::string_view text) { return word("pairing", text, &pairing_from_name, pairing_words); }
 AnglePolicy policy_of(std::string_view text) {
-  return word("angles", text, &angle_policy_from_name, "exact, fp32 or ggml");
+  return word("angles", text, &angle_policy_from_name, policy_words);
+}
+Direction direction_of(std::string_view text) {
+  return word("direction", text, &direction_from_name, direction_words);
+}
+
+/// Another head around the same frequencies.
+PyRope replaced(const PyRope& self, std::optional<std::int64_t> head_dim,
+                std::optional<std::int64_t> rotary_offset, const std::optional<std::string>& pairing,
+                const std::optional<std::string>& direction) {
+  const Rope& rope = self.rope;
+  if (rope.policy() == AnglePolicy::table) raise_value("a rope from a table has no frequencies to take over");
+  RopeOptions options;
+  options.spectrum = rope.spectrum();
+  options.policy = rope.policy();
+  options.head_dim = head_dim.value_or(rope.head_dim());
+  options.rotary_offset = rotary_offset.value_or(rope.rotary_offset());
+  options.pairing = pairing ? pairing_of(*pairing) : rope.pairing();
+  options.direction = direction ? direction_of(*direction) : rope.direction();
+  return self.turned(take(Rope::make(options)));
 }
 
 void make(PyRope* self, std::optional<std::int64_t> head_dim, double base, nb::object scaling,
@@ -50,8 +67,7 @@ void make(PyRope* self, std::optional<std::int64_t> head_dim, double base, nb::o
   options.head_dim = head_dim.value_or(0);
   options.rotary_offset = rotary_offset;
   options.policy = policy_of(angles);
-  options.direction =
-      word("direction", direction, &direction_from_name, "forward, inverse, gradient or inverse_gradient");
+  options.direction = direction_of(direction);
   new (self) PyRope{take(Rope::make(options))};
 }
 
@@ -77,7 +93,7 @@ PyRope from_table(nb::object cos, nb::object sin, std::optional<std::int64_t> he
   options.pairing = pairing_of(pairing);
   options.head_dim = head_dim.value_or(0);
   options.rotary_offset = rotary_offset;
-  return {take(Rope::from_table(table, options))};
+  return PyRope{take(Rope::from_table(table, options))};
 }
 
 PyAngles angles_of(const PyRope& self, nb::handle positions, std::int64_t tokens, bool held) {
@@ -148,6 +164,14 @@ void bind_properties(nb::class_<PyRope>& rope) {
       nb::sig("def inv_freq(self) -> numpy.typing.NDArray[numpy.float64]"),
       "Radians a position, one a pair, every scaling applied. A copy.");
   rope.def_prop_ro(
+      "inv_freq_fp32",
+      [](const PyRope& self) {
+        const std::int64_t shape[] = {self.rope.spectrum().pairs()};
+        return numpy_copy(self.rope.spectrum().inv_freq_fp32(), shape, "float32");
+      },
+      nb::sig("def inv_freq_fp32(self) -> numpy.typing.NDArray[numpy.float32]"),
+      "The same formula with each step rounded to fp32, as Transformers computes it. A copy.");
+  rope.def_prop_ro(
       "axis",
       [](const PyRope& self) {
         const std::int64_t shape[] = {self.rope.spectrum().pairs()};
@@ -156,6 +180,9 @@ void bind_properties(nb::class_<PyRope>& rope) {
       nb::sig("def axis(self) -> numpy.typing.NDArray[numpy.uint8]"),
       "The position axis of each pair. A copy.");
   rope.def_ro("name", &PyRope::name, "What its model calls it: default, or local and global.");
+  rope.def_rw("_key", &PyRope::key);
+  rope.def_ro("of_layers", &PyRope::of_layers,
+              "False for the rope of an image encoder, which Model.layers does not count.");
   rope.def_ro("original_context", &PyRope::original_context,
               "Tokens the model was trained on before it was stretched, if its description says so.");
   rope.def_ro("context", &PyRope::context, "max_position_embeddings, if the description says so.");
@@ -214,6 +241,9 @@ void bind_rope(nb::module_& m) {
       "Positions, a range, an array of [tokens], [batch, tokens] or [axes, batch, tokens], or an int: the\n"
       "first of `tokens` positions. held: keep the rows, rotary_dim * 4 bytes a token; else they are made\n"
       "while rotating, with the same bits.");
+  rope.def("replace", &replaced, nb::kw_only(), "head_dim"_a = nb::none(), "rotary_offset"_a = nb::none(),
+           "pairing"_a = nb::none(), "direction"_a = nb::none(),
+           "The same frequencies in another head. It takes the same Angles.");
   rope.def_prop_ro(
       "inverse", [](const PyRope& self) { return self.turned(self.rope.inverse()); },
       "The rope that undoes this one (divides by A); it takes the same Angles.");
@@ -235,6 +265,10 @@ void bind_rope(nb::module_& m) {
   rope.def(
       "__deepcopy__", [](nb::object self, nb::handle) { return self; }, "memo"_a,
       nb::sig("def __deepcopy__(self, memo: typing.Any) -> Rope"));
+  rope.def(
+      "__reduce__",
+      [](nb::object self) { return nb::module_::import_("rotary._pickle").attr("reduce")(self); },
+      nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"));
   rope.def("__repr__", &repr);
   rope.def(
       "_repr_svg_",

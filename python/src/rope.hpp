@@ -15,8 +15,12 @@ struct PyRope {
   std::string name = "default";
   std::optional<std::int64_t> original_context = {};
   std::optional<std::int64_t> context = {};
+  bool of_layers = true;
+  std::optional<std::string> key = {};  // under which rotary.torch knows it
 
-  PyRope turned(Rope other) const { return {std::move(other), name, original_context, context}; }
+  PyRope turned(Rope other) const {
+    return {std::move(other), name, original_context, context, of_layers, {}};
+  }
 };
 
 /// Angles that a call may use while another thread refills them: the call holds what it began with.

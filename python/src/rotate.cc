@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotate and rotate_, and the Angles they take.
 #include <algorithm>
+#include <numeric>
 
 #include "positions.hpp"
 #include "rope.hpp"
@@ -75,6 +76,68 @@ nb::object rotate_two(const PyRope& self, nb::handle q, nb::handle k, nb::handle
   return nb::make_tuple(q_out, k_out);
 }
 
+/// The numbers of a table in the order of its axes, as float.
+std::vector<float> floats(const Tensor& from) {
+  const auto shape = from.shape(), strides = from.strides();
+  const std::int64_t rows = shape[shape.size() - 2], width = shape.back(),
+                     batch = shape.size() == 3 ? shape[0] : 1;
+  const std::int64_t batch_stride = shape.size() == 3 ? strides[0] : 0,
+                     row_stride = strides[shape.size() - 2];
+  std::vector<float> out(static_cast<std::size_t>(batch * rows * width));
+  auto to = out.begin();
+  const auto copy = [&](const auto* data, auto&& widen) {
+    for (std::int64_t b = 0; b < batch; ++b)
+      for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t i = 0; i < width; ++i)
+          *to++ = widen(data[b * batch_stride + r * row_stride + i * strides.back()]);
+  };
+  switch (from.dtype()) {
+    case DType::f64:
+      copy(static_cast<const double*>(from.data()), [](double x) { return static_cast<float>(x); });
+      break;
+    case DType::f32:
+      copy(static_cast<const float*>(from.data()), [](float x) { return x; });
+      break;
+    case DType::f16:
+      copy(static_cast<const f16*>(from.data()), [](f16 x) { return to_float(x); });
+      break;
+    case DType::bf16:
+      copy(static_cast<const bf16*>(from.data()), [](bf16 x) { return to_float(x); });
+      break;
+    default:
+      raise_type("cos: dtype " + std::string(name(from.dtype())) + ", expected f64, f32, f16 or bf16");
+  }
+  return out;
+}
+
+/// Row (b, t) of the tables turns token t of row b: how functions are called that are handed cos and sin.
+nb::object rotate_by_rows(nb::handle q, nb::handle k, nb::handle cos, nb::handle sin, bool lanes,
+                          const std::string& pairing, const std::string& direction, const nb::str& layout) {
+  const Tensor c(cos, "cos"), s(sin, "sin");
+  const auto shape = c.shape();
+  if (shape.size() < 2 || shape.size() > 3 || !std::ranges::equal(shape, s.shape()))
+    raise_value("cos " + c.shape_text() + " and sin " + s.shape_text() +
+                ": expected the same [tokens, width] or [batch, tokens, width]");
+  const std::int64_t batch = shape.size() == 3 ? shape[0] : 1, tokens = shape[shape.size() - 2];
+  const std::vector<float> cos_rows = floats(c), sin_rows = floats(s);
+  AngleTable table;
+  table.cos = cos_rows;
+  table.sin = sin_rows;
+  table.rows = batch * tokens;
+  table.width = shape.back();
+  table.rotary_dim = lanes ? table.width : 0;
+  RopeOptions options;
+  options.pairing = word("pairing", pairing, &pairing_from_name, pairing_words);
+  options.direction = word("direction", direction, &direction_from_name, direction_words);
+  const auto heads = Tensor(q, "q").heads(layout_of(layout));
+  options.head_dim = heads.shape.head_dim;
+  const PyRope rope{take(Rope::from_table(table, options))};
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(table.rows));
+  std::iota(rows.begin(), rows.end(), std::int64_t{0});
+  const nb::object at = nb::cast(take(Positions::ids(rows, batch, tokens)));
+  return rotate_two(rope, q, k, at, nb::none(), layout);
+}
+
 template <class T>
 nb::object table(const Angles& angles, bool cos, const char* dtype) {
   const std::int64_t shape[] = {angles.batch(), angles.tokens(), angles.pairs()};
@@ -135,6 +198,12 @@ void bind_rotate(nb::class_<PyRope>& rope) {
 }
 
 void bind_angles(nb::module_& m) {
+  m.def("_rotate_by_rows", &rotate_by_rows, "q"_a, "k"_a.none(), "cos"_a, "sin"_a, "lanes"_a, "pairing"_a,
+        "direction"_a, "layout"_a,
+        nb::sig(
+            "def _rotate_by_rows(q: ArrayT, k: ArrayT | None, cos: typing.Any, sin: typing.Any, lanes: bool, "
+            "pairing: str, direction: str, layout: str) -> typing.Any"),
+        "Turns by rows of cos and sin, one a token. lanes: a row has a number a lane, else a number a pair.");
   nb::class_<PyAngles>(
       m, "Angles",
       "One row of cos and sin a token, for one rope: made once a forward pass, used by every layer.")

@@ -96,11 +96,21 @@ const char* numpy_name(DType type) {
   }
 }
 
-/// torch.Tensor if that module is loaded, and this is one.
+/// torch.Tensor and torch.empty_like, once that module is loaded; null before.
+struct Torch {
+  PyObject* tensor = nullptr;
+  PyObject* empty_like = nullptr;
+} torch;
+
 bool is_torch(nb::handle object) {
-  const nb::dict modules = nb::cast<nb::dict>(nb::module_::import_("sys").attr("modules"));
-  if (!modules.contains("torch")) return false;
-  return nb::isinstance(object, modules["torch"].attr("Tensor"));
+  if (torch.tensor == nullptr) {
+    const nb::dict modules = nb::cast<nb::dict>(nb::module_::import_("sys").attr("modules"));
+    if (!modules.contains("torch")) return false;
+    const nb::object module = modules["torch"];
+    torch.empty_like = nb::object(module.attr("empty_like")).release().ptr();
+    torch.tensor = nb::object(module.attr("Tensor")).release().ptr();
+  }
+  return nb::isinstance(object, nb::handle(torch.tensor));
 }
 
 }  // namespace
@@ -150,7 +160,11 @@ bool Tensor::from_exchange(Access) {
                 ": requires a gradient, which this call cannot record: use rotary.torch, or detach()");
   }
   nb::dlpack::dltensor tensor;
-  if (api->describe(object_.ptr(), &tensor) != 0) throw nb::python_error();
+  if (api->describe(object_.ptr(), &tensor) != 0) {
+    const nb::python_error cause;
+    const auto message = nb::cast<std::string>(nb::str(cause.value()));
+    raise_type(std::string(name_) + ": " + kind_of(object_) + ": " + message.substr(0, message.find('\n')));
+  }
   take(tensor);
   return true;
 }
@@ -295,7 +309,7 @@ Heads Tensor::heads(Layout layout) const {
 }
 
 nb::object Tensor::empty_like() const {
-  if (is_torch(object_)) return nb::module_::import_("torch").attr("empty_like")(object_);
+  if (is_torch(object_)) return nb::handle(torch.empty_like)(object_);
   const nb::module_ numpy = nb::module_::import_("numpy");
   if (nb::isinstance(object_, numpy.attr("ndarray")))
     return numpy.attr("empty_like")(object_, "subok"_a = false);

@@ -94,6 +94,7 @@ def test_explain_is_the_commands_text() -> None:
 
 def test_other_systems_read_the_same_file() -> None:
     model = rotary.Model.from_config("ministral-3-3b")
+    assert [rope.of_layers for rope in model.ropes] == [True, False][: len(model.ropes)]
     theirs = model.as_peer("vllm")
     assert theirs.rope() != model.rope() and theirs.rope().attention_factor != model.rope().attention_factor
     shown = rotary.explain(model, peer="vllm")
@@ -144,6 +145,18 @@ def test_properties_and_copies() -> None:
     assert rope.inv_freq[0] == 0.5, "a copy"
     assert repr(rope).startswith("Rope(head_dim=96, rotary_dim=32, rotary_offset=64, base=500000.0, scaling={")
     assert any(kernel.accepted for kernel in rotary.kernels()) and rotary.kernels()[-1].name == "reference"
+
+
+@pytest.mark.parametrize("name", [preset.name for preset in rotary.presets()])
+def test_pickle_keeps_the_numbers(name: str) -> None:
+    import pickle
+
+    of_formula = [rope for rope in rotary.Model.from_config(name).ropes if rope.base is not None]
+    for rope in [*of_formula, rotary.Rope(inv_freq=[1, 0.5], attention_factor=2).inverse]:
+        assert pickle.loads(pickle.dumps(rope)) == rope
+    table = rotary.Rope.from_table(np.ones((3, 2)), np.ones((3, 2)))
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(table)
 
 
 def test_report_191_ropes_that_differ_in_one_field_never_share_angles() -> None:

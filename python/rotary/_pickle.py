@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a Rope goes into a pickle: as the arguments that make one equal to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._core import Rope
+
+
+def _made(arguments: dict[str, Any]) -> Rope:
+    return Rope(**arguments)
+
+
+def reduce(rope: Rope) -> tuple[Any, tuple[dict[str, Any]]]:
+    shared = {
+        "head_dim": rope.head_dim,
+        "rotary_offset": rope.rotary_offset,
+        "pairing": rope.pairing,
+        "direction": rope.direction,
+        "angles": rope.policy,
+        "axis": rope.axis.tolist(),
+    }
+    named = {"base": rope.base, "scaling": rope.scaling, "rotary_dim": rope.rotary_dim}
+    own = {"inv_freq": rope.inv_freq.tolist(), "attention_factor": rope.attention_factor}
+    for numbers in (named, own) if rope.base is not None else (own,):
+        try:
+            if Rope(**shared, **numbers) == rope:
+                return _made, (shared | numbers,)
+        except ValueError:
+            continue
+    raise TypeError("this rope cannot be pickled: no arguments make its equal; keep the config it came from")

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operators torch.ops.rotary.*: a kernel for the CPU (the library), one for every other device (PyTorch's own
+operations), shapes for tracing, and gradients."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import torch
+
+from .._core import Positions, Rope, _rotate_by_rows
+from . import _pure
+
+# An operator takes strings and tensors, so a rope travels as a key that is made of its numbers.
+_ropes: dict[str, Rope] = {}
+
+
+def key_of(rope: Rope) -> str:
+    """Equal ropes have one key, in every process."""
+    if rope._key is None:
+        said = (rope.head_dim, rope.rotary_dim, rope.rotary_offset, rope.pairing, rope.direction, rope.policy)
+        numbers = rope.inv_freq.tobytes() + rope.inv_freq_fp32.tobytes() + rope.axis.tobytes()
+        digest = hashlib.sha256(repr((*said, rope.attention_factor)).encode() + numbers).hexdigest()[:16]
+        key = f"{rope.policy}-{rope.pairing}-{digest}"
+        if rope.policy == "table":  # its numbers are not to be had; no other process can know it
+            key += f"-{len(_ropes)}"
+        _ropes[key] = rope
+        rope._key = key
+    return rope._key
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def described(rope: Rope) -> tuple[str, int]:
+    """The key and the number of axes; a tracer takes them as constants of the rope."""
+    return key_of(rope), rope.axes
+
+
+def _gradient_key(key: str) -> str:
+    return key_of(_ropes[key].gradient)
+
+
+def _plain(x: torch.Tensor) -> torch.Tensor:
+    return x.detach() if x.requires_grad else x
+
+
+_library = torch.library.Library("rotary", "DEF")
+_tags = (torch.Tag.pt2_compliant_tag,)
+for _schema in (
+    "rotate(Tensor x, Tensor positions, str rope, str layout) -> Tensor",
+    "rotate_qk(Tensor q, Tensor k, Tensor positions, str rope, str layout) -> (Tensor, Tensor)",
+    "rows(Tensor positions, str rope, ScalarType dtype) -> (Tensor, Tensor)",
+    "rotate_by_rows(Tensor q, Tensor k, Tensor cos, Tensor sin, bool lanes, str pairing, str direction, str layout) "
+    "-> (Tensor, Tensor)",
+):
+    _library.define(_schema, tags=_tags)
+
+
+# The CPU: the library.
+
+
+def _rotate_cpu(x: torch.Tensor, positions: torch.Tensor, rope: str, layout: str) -> torch.Tensor:
+    return _ropes[rope].rotate(_plain(x), positions=_plain(positions), layout=layout)
+
+
+def _rotate_qk_cpu(
+    q: torch.Tensor, k: torch.Tensor, positions: torch.Tensor, rope: str, layout: str
+) -> tuple[torch.Tensor, torch.Tensor]:
+    return _ropes[rope].rotate(_plain(q), _plain(k), positions=_plain(positions), layout=layout)
+
+
+def _rows_cpu(positions: torch.Tensor, rope: str, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    angles = _ropes[rope].angles(_plain(positions))
+    numbers = "float64" if dtype == torch.float64 else "float32"
+    cos, sin = torch.from_numpy(angles.cos(numbers)), torch.from_numpy(angles.sin(numbers))
+    return torch.cat((cos, cos), dim=-1).to(dtype), torch.cat((sin, sin), dim=-1).to(dtype)
+
+
+def _by_rows_cpu(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    cos: torch.Tensor,
+    sin: torch.Tensor,
+    lanes: bool,
+    pairing: str,
+    direction: str,
+    layout: str,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    turned: tuple[torch.Tensor, torch.Tensor] = _rotate_by_rows(
+        _plain(q), _plain(k), cos, sin, lanes, pairing, direction, layout
+    )
+    return turned
+
+
+# Every other device: the same formula in PyTorch's own operations.
+
+
+def _like(x: torch.Tensor, turned: torch.Tensor) -> torch.Tensor:
+    """With the strides that the shapes for tracing promise."""
+    return torch.empty_like(x).copy_(turned)
+
+
+def _rotate_elsewhere(x: torch.Tensor, positions: torch.Tensor, rope: str, layout: str) -> torch.Tensor:
+    r = _ropes[rope]
+    cos, sin = _pure.rows(r, positions, torch.float64 if x.dtype == torch.float64 else torch.float32)
+    return _like(x, _pure.rotate(x, cos, sin, r.pairing, r.direction, layout, r.rotary_offset))
+
+
+def _rotate_qk_elsewhere(
+    q: torch.Tensor, k: torch.Tensor, positions: torch.Tensor, rope: str, layout: str
+) -> tuple[torch.Tensor, torch.Tensor]:
+    return _rotate_elsewhere(q, positions, rope, layout), _rotate_elsewhere(k, positions, rope, layout)
+
+
+def _rows_elsewhere(positions: torch.Tensor, rope: str, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    cos, sin = _pure.rows(_ropes[rope], positions, dtype)
+    return torch.cat((cos, cos), dim=-1), torch.cat((sin, sin), dim=-1)
+
+
+def _by_rows_elsewhere(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    cos: torch.Tensor,
+    sin: torch.Tensor,
+    lanes: bool,
+    pairing: str,
+    direction: str,
+    layout: str,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    if lanes:
+        cos, sin = half_of(cos, pairing), half_of(sin, pairing)
+    return (
+        _like(q, _pure.rotate(q, cos, sin, pairing, direction, layout)),
+        _like(k, _pure.rotate(k, cos, sin, pairing, direction, layout)),
+    )
+
+
+def half_of(table: torch.Tensor, pairing: str) -> torch.Tensor:
+    """One number a pair, of a table with one a lane."""
+    return table[..., 0::2] if pairing == "interleaved" else table[..., : table.shape[-1] // 2]
+
+
+# Shapes, and gradients: the transpose is a rotation as well.
+
+
+def _rows_shape(positions: torch.Tensor, rope: str, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    batch = positions.shape[-2] if positions.ndim > 1 else 1
+    shape = (batch, positions.shape[-1], _ropes[rope].rotary_dim)
+    return positions.new_empty(shape, dtype=dtype), positions.new_empty(shape, dtype=dtype)
+
+
+def _save_positions(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    *tensors, positions, rope, layout = inputs
+    if positions.requires_grad:
+        raise NotImplementedError("positions: the operator has no gradient for them; rotary.torch.rotate has")
+    ctx.save_for_backward(positions)
+    ctx.rope, ctx.layout = rope, layout
+
+
+def _rotate_backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None, None, None]:
+    (positions,) = ctx.saved_tensors
+    return torch.ops.rotary.rotate(grad, positions, _gradient_key(ctx.rope), ctx.layout), None, None, None
+
+
+def _rotate_qk_backward(ctx: Any, q: torch.Tensor, k: torch.Tensor) -> tuple[Any, ...]:
+    (positions,) = ctx.saved_tensors
+    q, k = torch.ops.rotary.rotate_qk(q, k, positions, _gradient_key(ctx.rope), ctx.layout)
+    return q, k, None, None, None
+
+
+_TRANSPOSED = {
+    "forward": "gradient",
+    "gradient": "forward",
+    "inverse": "inverse_gradient",
+    "inverse_gradient": "inverse",
+}
+
+
+def _save_rows(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    _, _, cos, sin, *ctx.rest = inputs
+    if cos.requires_grad or sin.requires_grad:
+        raise NotImplementedError(
+            "cos, sin: the operator has no gradient for them; rotary.torch.apply_rotary_pos_emb has"
+        )
+    ctx.save_for_backward(cos, sin)
+
+
+def _by_rows_backward(ctx: Any, q: torch.Tensor, k: torch.Tensor) -> tuple[Any, ...]:
+    cos, sin = ctx.saved_tensors
+    lanes, pairing, direction, layout = ctx.rest
+    q, k = torch.ops.rotary.rotate_by_rows(q, k, cos, sin, lanes, pairing, _TRANSPOSED[direction], layout)
+    return (q, k) + (None,) * 6
+
+
+_library.impl("rotate", _rotate_cpu, "CPU")
+_library.impl("rotate_qk", _rotate_qk_cpu, "CPU")
+_library.impl("rows", _rows_cpu, "CPU")
+_library.impl("rotate_by_rows", _by_rows_cpu, "CPU")
+_library.impl("rotate", _rotate_elsewhere, "CompositeExplicitAutograd")
+_library.impl("rotate_qk", _rotate_qk_elsewhere, "CompositeExplicitAutograd")
+_library.impl("rows", _rows_elsewhere, "CompositeExplicitAutograd")
+_library.impl("rotate_by_rows", _by_rows_elsewhere, "CompositeExplicitAutograd")
+
+torch.library.register_fake("rotary::rotate", lambda x, *rest: torch.empty_like(x), lib=_library)
+torch.library.register_fake(
+    "rotary::rotate_qk", lambda q, k, *rest: (torch.empty_like(q), torch.empty_like(k)), lib=_library
+)
+torch.library.register_fake("rotary::rows", _rows_shape, lib=_library)
+torch.library.register_fake(
+    "rotary::rotate_by_rows", lambda q, k, *rest: (torch.empty_like(q), torch.empty_like(k)), lib=_library
+)
+
+torch.library.register_autograd("rotary::rotate", _rotate_backward, setup_context=_save_positions, lib=_library)
+torch.library.register_autograd("rotary::rotate_qk", _rotate_qk_backward, setup_context=_save_positions, lib=_library)
+torch.library.register_autograd("rotary::rotate_by_rows", _by_rows_backward, setup_context=_save_rows, lib=_library)
+
+
+def positions_tensor(positions: Any, x: torch.Tensor, tokens: int, axes: int) -> torch.Tensor:
+    """Positions as a tensor on the device of x: an int or a range counts the same on every axis."""
+    if isinstance(positions, torch.Tensor):
+        return positions
+    if isinstance(positions, Positions):
+        return torch.from_numpy(positions.to_numpy()).to(x.device)
+    if isinstance(positions, int):
+        made = torch.arange(positions, positions + tokens, device=x.device)
+    elif isinstance(positions, range):
+        made = torch.arange(positions.start, positions.stop, positions.step, device=x.device)
+    else:
+        return torch.as_tensor(positions, device=x.device)
+    return made if axes == 1 else made.expand(axes, 1, -1)
+
+
+def rotate(
+    rope: Rope,
+    q: torch.Tensor,
+    k: torch.Tensor | None = None,
+    *,
+    positions: Any,
+    layout: str = "bhtd",
+) -> Any:
+    """q, or q and k, turned; differentiable in q and k, and in fractional positions that require a gradient. Traces
+    with torch.compile(fullgraph=True) and does not recompile where positions change.
+
+    positions: a tensor of [tokens], [batch, tokens] or [axes, batch, tokens] on the device of q, or whatever
+    Rope.angles takes. layout: bhtd, bthd or thd."""
+    tokens = q.shape[{"bhtd": -2, "bthd": -3, "thd": 0}[layout]]
+    key, axes = described(rope)
+    at = positions_tensor(positions, q, tokens, axes)
+    if at.requires_grad:
+        wide = torch.float64 if q.dtype == torch.float64 else torch.float32
+        cos, sin = _pure.rows(rope, at, wide)
+        turned = [
+            _pure.rotate(x, cos, sin, rope.pairing, rope.direction, layout, rope.rotary_offset)
+            for x in (q, k)
+            if x is not None
+        ]
+        return turned[0] if k is None else tuple(turned)
+    if k is None:
+        return torch.ops.rotary.rotate(q, at, key, layout)
+    return torch.ops.rotary.rotate_qk(q, k, at, key, layout)

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules and functions with the signatures people know."""
+
+import copy
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from heavy import need
+from support import CONFIG, close, safetensors
+
+need("torch")
+
+import torch  # noqa: E402
+
+import rotary  # noqa: E402
+import rotary.torch as rt  # noqa: E402
+
+LLAMA = {"model_type": "llama", "head_dim": 64, "num_hidden_layers": 2, "rope_theta": 500000.0}
+
+
+def tensor(array: Any) -> torch.Tensor:
+    if array.dtype.name == "bfloat16":
+        return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
+    return torch.from_numpy(array.copy())
+
+
+@pytest.mark.parametrize("case", ["llama3_float32", "llama3_bfloat16", "llama_yarn", "gpt_neox", "glm"])
+def test_transformers_recorded_tables_and_rotation(case: str) -> None:
+    tensors, metadata = safetensors("transformers_rotation.safetensors")
+    about = json.loads(metadata[case])
+    t = {name.split(".")[1]: tensor(array) for name, array in tensors.items() if name.startswith(case + ".")}
+    embedding = rt.RotaryEmbedding(about["config"], angles="fp32")
+    cos, sin = embedding(t["q"], t["positions"])
+    assert cos.dtype == t["cos"].dtype
+    near = 1e-2 if about["dtype"] == "bfloat16" else 1e-6
+    if case != "glm":  # its recording has the tables as its own module repeats them
+        assert cos.shape == t["cos"].shape
+        close(cos.double().numpy(), t["cos"].double().numpy(), near)
+    plain = cos.clone(), sin.clone()  # tables that do not remember their angles
+    for tables in ((cos, sin), plain):
+        q, k = rt.apply_rotary_pos_emb(t["q"], t["k"], *tables, pairing=about["pairing"])
+        close(q.double().numpy(), t["q_rotated"].double().numpy(), 2 * near)
+        close(k.double().numpy(), t["k_rotated"].double().numpy(), 2 * near)
+
+
+def test_tables_that_somebody_changes_are_taken_as_they_are() -> None:
+    q = torch.randn(1, 2, 3, 64)
+    cos, sin = rt.RotaryEmbedding(LLAMA)(q, torch.arange(3)[None])
+    before = rt.apply_rotary_pos_emb(q, q, cos, sin)[0]
+    cos.mul_(2)
+    after = rt.apply_rotary_pos_emb(q, q, cos, sin)[0]
+    torch.testing.assert_close(after, q * cos[:, None] + torch.cat((-q[..., 32:], q[..., :32]), -1) * sin[:, None])
+    assert not torch.allclose(before, after)
+    other = rt.RotaryEmbedding(LLAMA)(q, torch.arange(5, 8)[None])
+    mixed = rt.apply_rotary_pos_emb(q, q, other[0], sin)[0]
+    torch.testing.assert_close(mixed, q * other[0][:, None] + torch.cat((-q[..., 32:], q[..., :32]), -1) * sin[:, None])
+
+
+def test_both_orders_of_heads_and_tokens() -> None:
+    q = torch.randn(1, 2, 3, 64)
+    cos, sin = rt.RotaryEmbedding(LLAMA)(q, torch.arange(3)[None])
+    want = rt.apply_rotary_pos_emb(q, q, cos, sin)[0]
+    got = rt.apply_rotary_pos_emb(q.transpose(1, 2), q.transpose(1, 2), cos, sin, unsqueeze_dim=2)[0]
+    assert torch.equal(got.transpose(1, 2), want)
+    with pytest.raises(ValueError, match="unsqueeze_dim 3"):
+        rt.apply_rotary_pos_emb(q, q, cos, sin, unsqueeze_dim=3)
+
+
+def test_report_187_halves_that_differ_have_their_own_gradients() -> None:
+    """A full-width table whose second half of sin is another: backward equals autograd of the published formula."""
+    torch.manual_seed(1)
+    q, k = (torch.randn(1, 2, 3, 8, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    cos, sin = torch.randn(1, 3, 8, dtype=torch.float64), torch.randn(1, 3, 8, dtype=torch.float64)
+    sin[..., 4:] = 0.1 * sin[..., :4]
+
+    def published(x: torch.Tensor) -> torch.Tensor:
+        return x * cos[:, None] + torch.cat((-x[..., 4:], x[..., :4]), -1) * sin[:, None]
+
+    got_q, got_k = rt.apply_rotary_pos_emb(q, k, cos, sin)
+    torch.testing.assert_close((got_q, got_k), (published(q), published(k)))
+    got = torch.autograd.grad((got_q * got_k).sum(), (q, k))
+    want = torch.autograd.grad((published(q) * published(k)).sum(), (q, k))
+    torch.testing.assert_close(got, want)
+    cos.requires_grad_(), sin.requires_grad_()
+    assert torch.autograd.gradcheck(rt.apply_rotary_pos_emb, (q, k, cos, sin))
+
+
+def test_gradient_through_a_table() -> None:
+    q, k = torch.randn(2, 2, 3, 64, dtype=torch.float64), torch.randn(2, 1, 3, 64, dtype=torch.float64)
+    cos, sin = rt.RotaryEmbedding(LLAMA)(q, torch.tensor([[1, 2, 3], [7, 8, 9]]))
+    q.requires_grad_(), k.requires_grad_()
+    assert torch.autograd.gradcheck(lambda a, b: rt.apply_rotary_pos_emb(a, b, cos, sin), (q, k), fast_mode=True)
+
+
+@pytest.mark.parametrize("case", ["float32", "late", "bfloat16"])
+def test_metas_function_and_tables(case: str) -> None:
+    tensors, metadata = safetensors("classic.safetensors")
+    about = json.loads(metadata[f"llama.{case}"])
+    t = {name.split(".")[2]: tensor(array) for name, array in tensors.items() if name.startswith(f"llama.{case}.")}
+    base = float(about["base"])
+    freqs_cis = rt.precompute_freqs_cis(about["head_dim"], int(t["positions"].max()) + 1, base)[t["positions"]]
+    assert freqs_cis.dtype == torch.complex64
+    q, k = rt.apply_rotary_emb(t["xq"], t["xk"], freqs_cis)
+    near = 1e-2 if case == "bfloat16" else 5e-4
+    close(q.double().numpy(), t["xq_out"].double().numpy(), near)
+    close(k.double().numpy(), t["xk_out"].double().numpy(), near)
+    cos, sin = rt.cos_sin_of(freqs_cis)
+    assert not cos.is_complex() and torch.equal(torch.complex(cos, sin), freqs_cis)
+
+
+def test_report_198_no_complex_number_is_needed() -> None:
+    """Everything that is traced is real: a graph of the function that takes complex tables computes in real numbers."""
+    traced: list[Any] = []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        traced.append(graph)
+        return graph.forward
+
+    def step(q: torch.Tensor, k: torch.Tensor, positions: torch.Tensor) -> Any:
+        cos, sin = embedding(q, positions)
+        return rt.apply_rotary_pos_emb(q, k, cos, sin)
+
+    embedding = rt.RotaryEmbedding(LLAMA)
+    q, k = torch.randn(1, 4, 3, 64), torch.randn(1, 2, 3, 64)
+    compiled = torch.compile(step, fullgraph=True, backend=backend)
+    for first in (0, 4000):
+        positions = torch.arange(first, first + 3)[None]
+        torch.testing.assert_close(compiled(q, k, positions), step(q, k, positions))
+    assert len(traced) == 1
+    for node in traced[0].graph.nodes:
+        value = node.meta.get("example_value")
+        assert not (isinstance(value, torch.Tensor) and value.is_complex())
+
+
+def test_report_189_frequencies_come_from_the_config() -> None:
+    """Never from memory that nobody has set: a deferred init, a cast and a move leave them alone."""
+    with torch.device("meta"):
+        embedding = rt.RotaryEmbedding(LLAMA)
+    embedding = embedding.to_empty(device="cpu")
+    want = rt.RotaryEmbedding(LLAMA)(torch.zeros(1), torch.arange(4096)[None])
+    for model in (embedding, embedding.half(), embedding.bfloat16(), copy.deepcopy(embedding)):
+        got = model(torch.zeros(1), torch.arange(4096)[None])
+        assert torch.equal(got[0], want[0]) and torch.equal(got[1], want[1])
+    rope = embedding.rope_of(None)
+    assert rope.inv_freq[0] == 1.0 and np.all(np.diff(rope.inv_freq) < 0) and np.all(np.isfinite(rope.inv_freq))
+
+
+def test_report_195_construction_on_a_shape_only_device() -> None:
+    """On a device without memory a table has a shape and no numbers, and no garbage is left for later."""
+    with torch.device("meta"):
+        embedding = rt.RotaryEmbedding(LLAMA)
+        cos, sin = embedding(torch.zeros(1), torch.arange(7)[None])
+    assert cos.device.type == "meta" and cos.shape == (1, 7, 64)
+    assert torch.isfinite(embedding(torch.zeros(1), torch.arange(7)[None])[0]).all()
+
+
+def test_report_193_old_buffers_are_accepted_and_dropped() -> None:
+    class Attention(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.proj = torch.nn.Linear(2, 2)
+            self.rotary_emb = rt.RotaryEmbedding(LLAMA)
+
+    model = Attention()
+    assert sorted(model.state_dict()) == ["proj.bias", "proj.weight"]
+    assert list(model.rotary_emb.buffers()) == [] and list(model.rotary_emb.parameters()) == []
+    old = dict(model.state_dict())
+    for name in ("inv_freq", "cos_cached", "sin_cached", "original_inv_freq"):
+        old[f"rotary_emb.{name}"] = torch.full((32,), float("nan"))
+    model.load_state_dict(old, strict=True)
+    assert torch.isfinite(model.rotary_emb(torch.zeros(1), torch.arange(3)[None])[0]).all()
+    with pytest.raises(RuntimeError, match="rotary_emb.other"):
+        model.load_state_dict(old | {"rotary_emb.other": torch.zeros(1)}, strict=True)
+
+
+def test_a_module_saved_whole_comes_back() -> None:
+    import io
+
+    file = io.BytesIO()
+    torch.save(rt.RotaryEmbedding(CONFIG), file)
+    file.seek(0)
+    back = torch.load(file, weights_only=False)
+    assert back.ropes == rt.RotaryEmbedding(CONFIG).ropes
+
+
+def test_layers_with_ropes_of_their_own() -> None:
+    x, ids = torch.zeros(1), torch.arange(900, 903)[None]
+    embedding = rt.RotaryEmbedding(CONFIG)
+    by_type = {name: embedding(x, ids, name)[0] for name in ("sliding_attention", "full_attention")}
+    assert not torch.equal(by_type["sliding_attention"], by_type["full_attention"])
+    alone = rt.RotaryEmbedding(CONFIG, layer_type="full_attention")
+    assert torch.equal(alone(x, ids)[0], by_type["full_attention"])
+    assert "local: Rope(" in repr(embedding)
+    with pytest.raises(ValueError, match="the ropes are local, global"):
+        rt.RotaryEmbedding(CONFIG, layer_type="middle")
+    with pytest.raises(ValueError, match="the ropes are local, global"):
+        embedding(x, ids)
