@@ -45,8 +45,9 @@ void RunCollector::copy(const Positions& from, std::int64_t axis, std::int64_t r
     const auto run = from.run_from(index);
     const std::int64_t here = std::min(count, (run.count - 1) / stride + 1);
     add(run.start, advance({}, run.step, stride), here);
-    index += here * stride;
     count -= here;
+    if (count > 0)
+      index += here * stride;  // a token that is there: the last stride may reach beyond any number
   }
 }
 

@@ -139,6 +139,7 @@ TEST(Take, SegmentsInTheirOrder) {
             Positions::spaced(0.5, 2, 20).value());
   const Positions ids = Positions::ids(Ids{9, 4, 7, 1, 0, 3}, 3, 1, 2).value();
   EXPECT_EQ(numbers(ids.take(std::vector<TokenSegment>{{1, 1}, {0, 1}}).value(), 1), (Numbers{1, 7}));
+  EXPECT_EQ(numbers(p.take(std::vector<TokenSegment>{{7, 1, int64_max}}).value()), (Numbers{3}));
   EXPECT_EQ(p.take({}).value().tokens(), 0);
 }
 
