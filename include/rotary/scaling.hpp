@@ -23,7 +23,7 @@ using Scaling =
     std::variant<scaling::None, scaling::Linear, scaling::Llama3, scaling::Yarn, scaling::DynamicNtk,
                  scaling::NtkAlpha, scaling::Ntk, scaling::LongRope, scaling::Proportional, scaling::Divided,
                  scaling::DeepseekYarn, scaling::Telechat3Yarn, scaling::Windows, scaling::Pixel,
-                 scaling::Constant, scaling::Ltx, scaling::Dinov3>;
+                 scaling::Constant, scaling::Ltx, scaling::Dinov3, scaling::Periods>;
 
 /// "default", "linear", "llama3", "yarn", ...: the word that config.json uses.
 inline std::string_view name(const Scaling& scaling) {

@@ -46,9 +46,14 @@ class ROTARY_API Spectrum {
   static Result<Spectrum> make(const SpectrumOptions& options);
 
   /// Inverse frequencies of the caller's own, radians per position step, one a pair; finite in fp32, may be 0
-  /// or negative. Errors: a number that is not, a list that grows from 1 (the reciprocals), too many pairs,
+  /// or negative. Errors: none, a number that is not, a list that grows from 1 (the reciprocals), too many pairs,
   /// attention_factor not positive and finite in fp32.
   static Result<Spectrum> from_inv_freq(std::span<const double> inv_freq, double attention_factor = 1);
+
+  /// The reciprocals of inverse frequencies, positions a radian, as MLX's `freqs` has them: positive, infinity for
+  /// a pair that does not turn. Errors: those of from_inv_freq; a number that is not positive; a list that falls
+  /// from 1, as inverse frequencies do.
+  static Result<Spectrum> from_periods(std::span<const double> periods, double attention_factor = 1);
 
   /// One spectrum for several axes, each with a schedule of its own: the pairs of parts[a] follow axis a and
   /// lie, in their order, where axis_map has axis a (Cosmos: one NtkAlpha an axis, in runs; LTX-Video: three

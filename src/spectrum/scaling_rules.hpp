@@ -43,6 +43,7 @@ Result<Frequencies> frequencies(const scaling::Pixel&, const SpectrumOptions&);
 Result<Frequencies> frequencies(const scaling::Constant&, const SpectrumOptions&);
 Result<Frequencies> frequencies(const scaling::Ltx&, const SpectrumOptions&);
 Result<Frequencies> frequencies(const scaling::Dinov3&, const SpectrumOptions&);
+Result<Frequencies> frequencies(const scaling::Periods&, const SpectrumOptions&);
 
 /// A base for each of the two evaluations: a rule that changes it rounds on the way.
 struct Base {

@@ -62,4 +62,17 @@ Result<Frequencies> frequencies(const scaling::Dinov3&, const SpectrumOptions& o
   });
 }
 
+Result<Frequencies> frequencies(const scaling::Periods& s, const SpectrumOptions& o) {
+  if (Status status = check_positive(s.name, "min_period", s.min_period); !status.ok()) return status;
+  if (!(std::isfinite(s.max_period) && s.max_period >= s.min_period)) {
+    return invalid(s.name, ": max_period ", s.max_period, ": must be finite and at least min_period ",
+                   s.min_period);
+  }
+  return evaluate(o.rotary_dim, o.base, [&]<class Real>(Real, std::int64_t pair) {
+    const Real period =
+        static_cast<Real>(s.min_period) * raise(s.max_period / s.min_period, place<Real>(pair, o));
+    return static_cast<Real>(2 * pi) / period;
+  });
+}
+
 }  // namespace rotary::impl

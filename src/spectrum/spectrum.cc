@@ -18,10 +18,17 @@ Status check_window(std::int64_t rotary_dim) {
   return invalid("rotary_dim ", rotary_dim, ": must be even, from 0 to ", Spectrum::max_rotary_dim);
 }
 
+/// Radians a step that no position in 64 bits makes infinite in fp32.
+constexpr double fastest = 1e19;
+
 Status check_finite(const impl::Frequencies& f) {
   for (std::size_t i = 0; i < f.inv_freq.size(); ++i) {
     if (!std::isfinite(f.inv_freq[i]) || !std::isfinite(f.inv_freq_fp32[i])) {
       return invalid("inv_freq of pair ", i, ": ", f.inv_freq[i], ": must be finite in fp32");
+    }
+    if (std::fabs(f.inv_freq[i]) > fastest) {
+      return invalid("inv_freq of pair ", i, ": ", f.inv_freq[i], ": must be at most ", fastest,
+                     " radians a position");
     }
   }
   return {};
@@ -92,6 +99,9 @@ Result<Spectrum> Spectrum::from_inv_freq(std::span<const double> inv_freq, doubl
   if (!impl::is_positive(attention_factor)) {
     return invalid("attention_factor ", attention_factor, ": must be positive and finite");
   }
+  if (inv_freq.empty()) {
+    return invalid("inv_freq: empty; rotary_dim 0 of Spectrum::make is a rope that turns nothing");
+  }
   if (look_like_periods(inv_freq)) {
     return invalid("inv_freq: grows from 1 to ", inv_freq.back(),
                    ": these are the reciprocals of inverse frequencies, which fall from 1");
@@ -111,7 +121,22 @@ Result<Spectrum> Spectrum::from_inv_freq(std::span<const double> inv_freq, doubl
   return spectrum;
 }
 
+Result<Spectrum> Spectrum::from_periods(std::span<const double> periods, double attention_factor) {
+  std::vector<double> inv_freq(periods.begin(), periods.end());
+  for (std::size_t i = 0; i < periods.size(); ++i) {
+    if (!(periods[i] > 0)) return invalid("periods[", i, "] ", periods[i], ": must be positive, or infinite");
+    inv_freq[i] = 1 / periods[i];
+  }
+  if (periods.size() > 1 && periods.front() == 1 && periods.back() < 1 &&
+      std::is_sorted(periods.rbegin(), periods.rend())) {
+    return invalid("periods: fall from 1 to ", periods.back(),
+                   ": these are inverse frequencies, whose reciprocals grow from 1");
+  }
+  return from_inv_freq(inv_freq, attention_factor);
+}
+
 Result<Spectrum> Spectrum::join(std::span<const Spectrum> parts, AxisOrder order) {
+  if (parts.empty()) return invalid("join: no parts");
   Spectrum joined;
   std::vector<std::int64_t> sections;
   for (std::size_t a = 0; a < parts.size(); ++a) {

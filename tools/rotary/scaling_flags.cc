@@ -39,6 +39,18 @@ void read(std::string_view text, std::string_view flag, std::vector<double>& out
   }
 }
 
+/// A number of 1 stretches nothing, so nobody who names a scaling means it by saying nothing.
+bool stands_for_nothing(double value) { return value == 1; }
+template <class Field>
+bool stands_for_nothing(const Field&) {
+  return false;
+}
+
+template <class Type>
+bool is_required(const Type& type, std::string_view field) {
+  return std::find(type.required.begin(), type.required.end(), field) != type.required.end();
+}
+
 template <class Type>
 std::vector<std::string> fields_of(const Type& type) {
   std::vector<std::string> names;
@@ -87,7 +99,10 @@ Scaling scaling_from_flags(const std::string& type, const std::map<std::string, 
     }
     chosen.fields(chosen, [&](std::string_view field, auto& value) {
       const std::string& text = fields.at(std::string(field));
-      if (!text.empty()) read(text, flag_of(std::string(field)), value);
+      if (!text.empty()) return read(text, flag_of(std::string(field)), value);
+      if (stands_for_nothing(value) && is_required(chosen, field))
+        throw Failure(Exit::usage, flag_of(std::string(field)) + " is missing: without it scaling \"" + type +
+                                       "\" scales nothing (4 means four times the length)");
     });
     scaling = chosen;
   });

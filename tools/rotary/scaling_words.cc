@@ -53,6 +53,10 @@ constexpr std::array types{
     Word{"constant", "every pair turns 1 radian a position; there is no base"},
     Word{"ltx", "rising frequencies from pi/2, for coordinates from -1 to 1"},
     Word{"dinov3", "2 pi times the plain frequencies, for coordinates from -1 to 1"},
+    Word{"periods",
+         "periods run evenly, in their logarithm, from min_period to max_period, for coordinates from -1 to "
+         "1; "
+         "there is no base"},
     Word{"divided", "each pair is divided by its own number"},
     Word{"ntk", "vLLM's fixed NTK: slow pairs turn slower by the factor, fast ones are nearly kept"},
 };
@@ -70,6 +74,8 @@ constexpr std::array numbers{
     Word{"partial_rotary_factor", "the part of the pairs that turns"},
     Word{"min_window", "of the fastest pair: # positions a radian"},
     Word{"max_window", "towards which the slowest pairs run: # positions a radian"},
+    Word{"min_period", "of the fastest pair: # coordinates a turn"},
+    Word{"max_period", "of the slowest pair: # coordinates a turn"},
     Word{"max_freq", "the last band is #/2"},
     Word{"mixed_b", "the mixed form: pair i is divided by exp(a * (i + 1)^#)"},
     Word{"low_freq_factor",

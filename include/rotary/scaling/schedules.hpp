@@ -71,4 +71,21 @@ struct Dinov3 {
   friend bool operator==(const Dinov3&, const Dinov3&) = default;
 };
 
+/// W_i = 2 pi / (min_period (max_period / min_period)^(i / (n - 1))): periods from the first to the last, evenly in
+/// their logarithm, for patch centres in [-1, 1]; one axis. The base is not read. Source: DINOv3's other mode, as
+/// timm has it.
+struct Periods {
+  static constexpr std::string_view name = "periods";
+  static constexpr std::array<std::string_view, 2> required = {"min_period", "max_period"};
+  double min_period = 0.5;
+  double max_period = 90;
+
+  template <class Self, class Visit>
+  static void fields(Self&& self, Visit&& visit) {
+    visit("min_period", self.min_period);
+    visit("max_period", self.max_period);
+  }
+  friend bool operator==(const Periods&, const Periods&) = default;
+};
+
 }  // namespace rotary::scaling

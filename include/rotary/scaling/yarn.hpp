@@ -8,6 +8,18 @@
 #include <string_view>
 
 namespace rotary::scaling {
+namespace detail {
+
+/// What every form of YaRN says about its ramp.
+template <class Self, class Visit>
+void ramp_fields(Self&& self, Visit&& visit) {
+  visit("factor", self.factor);
+  visit("original_max_position_embeddings", self.original_max_position_embeddings);
+  visit("beta_fast", self.beta_fast);
+  visit("beta_slow", self.beta_slow);
+}
+
+}  // namespace detail
 
 /// YaRN: pairs that turn more than beta_fast times within L are kept, those under beta_slow are divided by
 /// factor, a ramp over the pair index lies between. Source: Peng et al. 2023, arXiv:2309.00071.
@@ -32,10 +44,7 @@ struct Yarn {
 
   template <class Self, class Visit>
   static void fields(Self&& self, Visit&& visit) {
-    visit("factor", self.factor);
-    visit("original_max_position_embeddings", self.original_max_position_embeddings);
-    visit("beta_fast", self.beta_fast);
-    visit("beta_slow", self.beta_slow);
+    detail::ramp_fields(self, visit);
     visit("truncate", self.truncate);
     visit("attention_factor", self.attention_factor);
     visit("attn_factor", self.attn_factor);
@@ -63,10 +72,7 @@ struct DeepseekYarn {
 
   template <class Self, class Visit>
   static void fields(Self&& self, Visit&& visit) {
-    visit("factor", self.factor);
-    visit("original_max_position_embeddings", self.original_max_position_embeddings);
-    visit("beta_fast", self.beta_fast);
-    visit("beta_slow", self.beta_slow);
+    detail::ramp_fields(self, visit);
     visit("attn_factor", self.attn_factor);
     visit("mscale", self.mscale);
     visit("mscale_all_dim", self.mscale_all_dim);
@@ -89,11 +95,8 @@ struct Telechat3Yarn {
 
   template <class Self, class Visit>
   static void fields(Self&& self, Visit&& visit) {
-    visit("factor", self.factor);
-    visit("original_max_position_embeddings", self.original_max_position_embeddings);
+    detail::ramp_fields(self, visit);
     visit("max_position_embeddings", self.max_position_embeddings);
-    visit("beta_fast", self.beta_fast);
-    visit("beta_slow", self.beta_slow);
     visit("attn_factor", self.attn_factor);
   }
   friend bool operator==(const Telechat3Yarn&, const Telechat3Yarn&) = default;
