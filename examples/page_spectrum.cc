@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The code of docs/spectrum.md.
 #include <cstdio>
-#include <rotary/spectrum.hpp>
+#include <rotary/rope.hpp>
 
 int main() {
   using namespace rotary;
@@ -27,6 +27,14 @@ int main() {
   const double chosen[] = {1, 0.1, 0, -0.001};
   const auto own = Spectrum::from_inv_freq(chosen).value();
   std::printf("%d pairs of my own, no base: %s\n", static_cast<int>(own.pairs()), own.base() ? "no" : "true");
+
+  const auto queries = Rope::make({.spectrum = plain, .xpos = Xpos{.scale_base = 512}}).value();
+  const auto keys = Rope::make({.spectrum = plain, .xpos = Xpos{.scale_base = 512, .keys = true}}).value();
+  float q_cos[64], k_cos[64], sin[64];
+  queries.angles(Positions::range(512, 513)).value().row(0, 0, q_cos, sin).value();
+  keys.angles(Positions::range(512, 513)).value().row(0, 0, k_cos, sin).value();
+  std::printf("xPos, position 512, pair 63: queries times %.4f, keys times %.4f\n",
+              static_cast<double>(q_cos[63]), static_cast<double>(k_cos[63]));
 
   const auto in_runs =
       Spectrum::make({.rotary_dim = 128, .base = 1e6, .axis_sections = {16, 24, 24}}).value();

@@ -49,6 +49,26 @@ constexpr Direction compose(Direction first, Direction second) noexcept {
   return static_cast<Direction>(static_cast<unsigned>(first) ^ static_cast<unsigned>(second));
 }
 
+/// xPos: the rows of pair i are multiplied by z_i^e at position p, and those of keys by z_i^-e, with
+/// z_i = (2i + gamma rotary_dim) / ((1 + gamma) rotary_dim) and e = (p - centre) / scale_base. A score then decays
+/// with the distance. Queries and keys have a rope each, and the same centre: what was cached with another one is off
+/// by z_i^(difference / scale_base). Source: Sun et al. 2022, arXiv:2212.10554.
+///
+///     auto queries = Rope::make({.spectrum = s, .xpos = Xpos{.scale_base = 512}}).value();
+///     auto keys    = Rope::make({.spectrum = s, .xpos = Xpos{.scale_base = 512, .keys = true}}).value();
+struct Xpos {
+  double scale_base = 512;  ///< positions; > 0
+  double centre = 0;   ///< the position whose rows are not stretched; fixed, so that cached keys stay right
+  double gamma = 0.4;  ///< > 0
+  bool keys = false;   ///< the reciprocal, for keys
+
+  /// The centre of flash-attn and lucidrains: half of the tokens that a call has, so it moves when they grow.
+  static Xpos moving(std::int64_t tokens, double scale_base = 512) noexcept {
+    return {.scale_base = scale_base, .centre = static_cast<double>(tokens / 2)};
+  }
+  friend bool operator==(const Xpos&, const Xpos&) = default;
+};
+
 struct RopeOptions {
   Spectrum spectrum = {};
   Pairing pairing = Pairing::half_split;
@@ -56,6 +76,7 @@ struct RopeOptions {
   std::int64_t rotary_offset = 0;  ///< first lane that turns
   Direction direction = Direction::forward;
   AnglePolicy policy = AnglePolicy::exact;
+  std::optional<Xpos> xpos = {};  ///< rotates q or k alone
 };
 
 class ROTARY_API Rope {
@@ -63,7 +84,8 @@ class ROTARY_API Rope {
   /// The widest rotary window, lanes.
   static constexpr std::int64_t max_rotary_dim = Spectrum::max_rotary_dim;
 
-  /// Errors: a window that leaves the head, policy ggml without a base, policy table (see from_table).
+  /// Errors: a window that leaves the head, policy ggml without a base, policy table (see from_table), numbers of xpos
+  /// out of range, xpos over several axes.
   static Result<Rope> make(const RopeOptions& options);
 
   /// cos and sin of the caller's own. `options.spectrum` and `options.policy` are not read. The table is
@@ -83,9 +105,11 @@ class ROTARY_API Rope {
   std::int64_t pairs() const noexcept;
   Direction direction() const noexcept { return direction_; }
   AnglePolicy policy() const noexcept;
+  /// Empty: rows keep the lengths of all pairs alike.
+  std::optional<Xpos> xpos() const noexcept;
 
   /// One row a token. Errors: too few axes; more rows than memory holds; policy table: a position that is
-  /// not whole or outside the table.
+  /// not whole or outside the table; xpos: a position so far from the centre that a row leaves fp32.
   Result<Angles> angles(const Positions& positions, Rows rows = Rows::held) const;
 
   /// The same rope turned back: inverse() undoes it (divides by A), gradient() is its transpose (times A).

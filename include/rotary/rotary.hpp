@@ -15,6 +15,7 @@
 #include <rotary/dtype.hpp>
 #include <rotary/dual_chunk.hpp>
 #include <rotary/executor.hpp>
+#include <rotary/fope.hpp>
 #include <rotary/formats/gguf.hpp>
 #include <rotary/formats/npy.hpp>
 #include <rotary/formats/safetensors.hpp>

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <rotary/angles.hpp>
 #include <rotary/positions.hpp>
 #include <rotary/rope.hpp>
@@ -30,6 +31,8 @@ class AngleSource {
   AnglePolicy policy() const noexcept { return policy_; }
   std::int64_t pairs() const noexcept { return spectrum_.pairs(); }
   const Spectrum& spectrum() const noexcept { return spectrum_; }
+  /// Set where rows stretch each pair by another number (xpos.cc).
+  virtual std::optional<Xpos> xpos() const noexcept { return std::nullopt; }
   /// Same rows for the same positions. By content, never by address.
   virtual bool equals(const AngleSource& other) const noexcept {
     return policy_ == other.policy_ && spectrum_ == other.spectrum_;
@@ -45,6 +48,9 @@ class AngleSource {
 
 /// For the policies exact, fp32 and ggml. Error: ggml without a base; table.
 Result<std::shared_ptr<const AngleSource>> make_angle_source(AnglePolicy policy, const Spectrum& spectrum);
+/// Rows of `source`, stretched as xPos does. Error: a number out of range, several axes.
+Result<std::shared_ptr<const AngleSource>> make_xpos_source(std::shared_ptr<const AngleSource> source,
+                                                            const Xpos& xpos);
 /// A copy of the caller's table, folded to one number a pair. `pairing` is the lane order of a full-width
 /// table.
 Result<std::shared_ptr<const AngleSource>> make_table_source(const AngleTable& table, Pairing pairing);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <new>
 #include <rotary/angles.hpp>
 #include <stdexcept>
@@ -101,8 +102,27 @@ Status Angles::check_row(std::int64_t batch_row, std::int64_t token, std::size_t
 }
 
 namespace impl {
+namespace {
+
+/// Radians a step that no position in 64 bits makes infinite in fp32.
+constexpr float fastest = 1e19F;
+
+Status check_product(AnglePolicy policy, const Spectrum& spectrum) {
+  const auto list = spectrum.inv_freq_fp32();
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (std::fabs(list[i]) <= fastest) continue;
+    return invalid("policy ", name(policy), ": inv_freq of pair ", i, ": ", list[i], ": must be at most ",
+                   fastest, " radians a position, or position * inv_freq leaves fp32; policy exact takes it");
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<std::shared_ptr<const AngleSource>> make_angle_source(AnglePolicy policy, const Spectrum& spectrum) {
+  if (policy == AnglePolicy::fp32 || policy == AnglePolicy::ggml) {
+    if (Status status = check_product(policy, spectrum); !status.ok()) return status;
+  }
   switch (policy) {
     case AnglePolicy::exact:
       return make_exact_source(spectrum);

@@ -136,6 +136,20 @@ void ModelBuilder::add_rope(std::string name, Rope rope, std::string from) {
   model_.ropes_.push_back({std::move(name), std::move(rope), std::nullopt, std::nullopt});
 }
 
+void ModelBuilder::add_other_factors(const impl::RopeDescription& rope) {
+  for (std::size_t i = 0; i < rope.other_factors.size(); ++i) {
+    const double factor = rope.other_factors[i];
+    RopeDescription other = rope;
+    other.name = impl::message(rope.name == "default" ? "" : rope.name + " ", "factor ", factor);
+    other.scaling.value = scaling::Linear{factor};
+    const std::string& from = rope.scaling_values.front().from;
+    other.scaling_values = {
+        {0, "factor", factor, impl::message(from.substr(0, from.rfind('[')), "[", i + 1, "]")}};
+    other.of_layers = false;
+    add_rope(other);
+  }
+}
+
 void ModelBuilder::set_temperature(const impl::Sourced<double>& scale, const impl::Sourced<double>& length,
                                    bool without_rope) {
   if (!(std::isfinite(scale.value) && scale.value >= 0)) {

@@ -30,6 +30,7 @@ struct RopeDescription {
   Sourced<double> base;
   Sourced<Scaling> scaling;
   std::vector<ModelValue> scaling_values;  ///< of the fields of the scaling
+  std::vector<double> other_factors;       ///< linear: of the ropes beside this one
   Sourced<std::vector<double>> divisors;   ///< of each pair's frequency, after the scaling; or empty
   Sourced<std::vector<std::int64_t>> axis_sections;
   Sourced<AxisOrder> axis_order;
@@ -65,6 +66,8 @@ class ModelBuilder {
   /// Its index is the number of ropes before it.
   void add_rope(const impl::RopeDescription& rope);
   void add_rope(std::string name, Rope rope, std::string from);
+  /// The same rope once for each of its other factors; no layer has them.
+  void add_other_factors(const impl::RopeDescription& rope);
   /// Of the layers without rope, positions count from 1 (Llama 4); of all layers, from 0. A scale of 0 is none.
   void set_temperature(const impl::Sourced<double>& scale, const impl::Sourced<double>& length,
                        bool without_rope);

@@ -86,6 +86,7 @@ void read_scalings(const HfConfig& config, const RopePlan& plan, RopeDescription
   }
   rope.scaling = std::move(reading.scaling);
   rope.scaling_values = std::move(reading.values);
+  rope.other_factors = std::move(reading.other_factors);
   if (auto* yarn = std::get_if<scaling::Yarn>(&rope.scaling.value);
       yarn != nullptr && plan.layer_type == compress_rope && !yarn->attention_factor) {
     yarn->attention_factor = 1;
@@ -307,7 +308,9 @@ void read_hf_config(const Json& json, ModelBuilder& builder) {
   const auto plans = plan_ropes(config, layers);
   if (plans.empty())
     return builder.malformed("rope_parameters: null for every layer type, so there is no rope");
-  for (const RopePlan& plan : plans) builder.add_rope(read_rope(config, plan));
+  std::vector<RopeDescription> descriptions;
+  for (const RopePlan& plan : plans) builder.add_rope(descriptions.emplace_back(read_rope(config, plan)));
+  for (const RopeDescription& rope : descriptions) builder.add_other_factors(rope);
   read_temperature(config, plans.front().now, plans.front().before);
   assign_layers(config, layers, plans);
   if (config.family.compress_base) {

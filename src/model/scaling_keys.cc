@@ -12,6 +12,7 @@ namespace rotary::impl {
 namespace {
 
 constexpr std::string_view length_key = "original_max_position_embeddings";
+constexpr std::size_t most_factors = 16;
 constexpr std::string_view context_key = "max_position_embeddings";
 
 /// Keys of a scaling that may stand beside its dictionary instead.
@@ -46,8 +47,7 @@ bool is_inert(std::string_view type, std::string_view key) {
 }
 
 /// Named by somebody's code, and computed by nothing here.
-constexpr std::string_view unsupported_types[] = {"mllama4", "fope", "telechat3-yarn",
-                                                  "deepseek_llama_scaling"};
+constexpr std::string_view unsupported_types[] = {"mllama4", "fope"};
 
 std::string_view canonical(std::string_view word) {
   const auto alias = std::ranges::find(aliases, word, &Alias::word);
@@ -104,7 +104,7 @@ class FieldReader {
     Type::fields(type, [&](std::string_view key, auto&) { known_.push_back(key); });
     Type::fields(type, [&](std::string_view key, auto& field) {
       const bool required = std::ranges::find(Type::required, key) != Type::required.end();
-      take(key, field, required, message("default of ", Type::name));
+      take(Type::name, key, field, required);
     });
     report_unknown(Type::name);
     reading_.scaling = {type, std::move(from)};
@@ -129,19 +129,28 @@ class FieldReader {
     return agreed.value();
   }
 
-  /// vLLM takes a list of factors for linear: one table each, for adapters.
-  bool is_list_of_factors(std::string_view key) {
+  /// Linear takes a list of factors, as vLLM does: one table each, for adapters. The first one is the field's.
+  std::optional<Sourced<double>> first_of_factors(std::string_view type, std::string_view key) {
     const Json* found = dict_.find(key);
-    if (key != "factor" || found == nullptr || found->get<Json::Array>() == nullptr) return false;
-    builder_.fail(StatusCode::unsupported, dict_.path_of(key),
-                  ": a list, one table a factor; a rope has one: give each factor a rope of its own");
-    return true;
+    if (key != "factor" || type != "linear" || found == nullptr || found->get<Json::Array>() == nullptr) {
+      return std::nullopt;
+    }
+    const auto factors = dict_.numbers(key);
+    if (!factors) return std::nullopt;
+    if (factors->value.empty() || factors->value.size() > most_factors) {
+      builder_.malformed(factors->from, ": ", factors->value.size(), " factors, must be from 1 to ",
+                         most_factors);
+      return std::nullopt;
+    }
+    reading_.other_factors.assign(factors->value.begin() + 1, factors->value.end());
+    return Sourced<double>{factors->value.front(), message(factors->from, "[0]")};
   }
 
   template <class Field>
-  void take(std::string_view key, Field& field, bool required, const std::string& origin) {
-    if (is_list_of_factors(key)) return;
-    auto found = stated(key, field);
+  void take(std::string_view type, std::string_view key, Field& field, bool required) {
+    decltype(stated(key, field)) found;
+    if constexpr (std::is_same_v<Field, double>) found = first_of_factors(type, key);
+    if (!found && !builder_.failed()) found = stated(key, field);
     if (!found && required) return missing(key, field);
     if constexpr (std::is_same_v<Field, double>) {
       if (!found && key == length_key) {
@@ -156,7 +165,7 @@ class FieldReader {
       field = found->value;
       reading_.values.push_back({0, std::string(key), found->value, found->from, found->assumed});
     } else if constexpr (!std::is_same_v<Field, std::optional<double>>) {
-      reading_.values.push_back({0, std::string(key), field, origin});
+      reading_.values.push_back({0, std::string(key), field, message("default of ", type)});
     }
   }
 
@@ -222,6 +231,11 @@ std::optional<Scaling> scaling_named(std::string_view word) {
 
 ScalingReading read_scaling(const Keys& dict, const Keys& top, ModelBuilder& builder) {
   const auto type = type_of(dict, builder);
+  if (const auto fope = dict.boolean("use_fope"); fope && fope->value) {
+    builder.fail(StatusCode::unsupported, fope->from,
+                 ": FoPE mixes cos and sin by matrices that stand in the weights; fope.hpp makes tables of them");
+    return {};
+  }
   const auto scaling = scaling_named(type.value);
   if (scaling) {
     return std::visit([&](const auto& s) { return FieldReader(dict, top, builder).read(s, type.from); },

@@ -13,6 +13,7 @@ namespace rotary::impl {
 struct ScalingReading {
   Sourced<Scaling> scaling;
   std::vector<ModelValue> values;
+  std::vector<double> other_factors;  ///< of linear, after the first
   /// Member original_max_position_embeddings, if the type has one.
   std::optional<Sourced<double>> original_length;
 };

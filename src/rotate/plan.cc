@@ -95,6 +95,10 @@ Status Rope::prepare(RotatePlan& plan, const RotateOptions& options) const {
   if (!plainly_good(q, head_dim())) {
     if (Status status = check_operand("q", q, head_dim()); !status.ok()) return status;
   }
+  if (plan.has_k_ && xpos()) {
+    return impl::invalid("k: this rope stretches ", xpos()->keys ? "keys" : "queries",
+                         " as xPos does; rotate q and k apart, each by a rope of its own (Xpos::keys)");
+  }
   if (plan.has_k_) {
     if (!plainly_good(k, head_dim())) {
       if (Status status = check_operand("k", k, head_dim()); !status.ok()) return status;
@@ -119,7 +123,7 @@ Status Rope::prepare(RotatePlan& plan, const RotateOptions& options) const {
   plan.out_adjacent_ = query.out_lanes == impl::Lanes::adjacent;
   plan.conjugate_ = direction_ == Direction::gradient || direction_ == Direction::inverse;
   plan.divide_ = (direction_ == Direction::inverse || direction_ == Direction::inverse_gradient) &&
-                 (policy() == AnglePolicy::table || spectrum().attention_factor() != 1);
+                 (policy() == AnglePolicy::table || spectrum().attention_factor() != 1 || xpos());
 
   const auto size = static_cast<std::int64_t>(size_of(q.in.dtype));
   plan.element_size_ = size;

@@ -55,6 +55,7 @@ Result<Rope> Rope::make(const RopeOptions& options) {
     return impl::invalid("spectrum: none given; rotary_dim 0 of Spectrum::make is a rope that turns nothing");
   }
   auto source = impl::make_angle_source(options.policy, options.spectrum);
+  if (source && options.xpos) source = impl::make_xpos_source(*source, *options.xpos);
   if (!source) return source.status();
   return assemble(*std::move(source), options);
 }
@@ -70,6 +71,8 @@ std::int64_t Rope::head_dim() const noexcept { return state_->head_dim; }
 std::int64_t Rope::rotary_offset() const noexcept { return state_->rotary_offset; }
 std::int64_t Rope::pairs() const noexcept { return state_->source->pairs(); }
 AnglePolicy Rope::policy() const noexcept { return state_->source->policy(); }
+
+std::optional<Xpos> Rope::xpos() const noexcept { return state_->source->xpos(); }
 
 Rope Rope::turned(Direction by) const noexcept { return Rope(state_, pairing_, compose(direction_, by)); }
 

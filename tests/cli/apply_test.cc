@@ -194,8 +194,9 @@ TEST_F(Small, AttentionFactorMakesThreeDirectionsDiffer) {
   const auto q = counting("q", {1, 1, 4});
   save(in, {q.view()});
   const std::vector<std::string> yarn = {
-      "--base", "10000", "--head-dim", "4", "--scaling",   "yarn", "--attention-factor", "2",
-      "--in",   in,      "--out",      out, "--positions", "0:1",  "--direction"};
+      "--base",   "10000", "--head-dim",         "4",   "--scaling",  "yarn",
+      "--factor", "1",     "--attention-factor", "2",   "--in",       in,
+      "--out",    out,     "--positions",        "0:1", "--direction"};
   for (const auto& [direction, scale] : {std::pair("forward", 2.F), {"inverse", 0.5F}, {"gradient", 2.F}}) {
     auto all = yarn;
     all.emplace_back(direction);

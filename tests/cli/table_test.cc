@@ -69,7 +69,8 @@ TEST_F(Table, FarPositionsAndPolicies) {
 }
 
 TEST_F(Table, AttentionFactorIsIncluded) {
-  table({"--head-dim", "8", "--scaling", "yarn", "--attention-factor", "1.5", "--positions", "0:1"});
+  table({"--head-dim", "8", "--scaling", "yarn", "--factor", "1", "--attention-factor", "1.5", "--positions",
+         "0:1"});
   EXPECT_EQ(load(out, "cos"), (std::vector<float>(4, 1.5F)));
   EXPECT_EQ(load(out, "sin"), (std::vector<float>(4, 0.F)));
 }

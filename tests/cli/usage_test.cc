@@ -162,5 +162,15 @@ TEST(Presets, ThePageIsWhatTheCommandPrints) {
   }
 }
 
+TEST(Usage, AScalingThatScalesNothingIsRefused) {
+  EXPECT_REFUSES(
+      2, "--factor is missing: without it scaling \"yarn\" scales nothing (4 means four times the length)",
+      {"explain", "--head-dim", "64", "--scaling", "yarn"});
+  EXPECT_REFUSES(2, "--factor is missing", {"explain", "--head-dim", "64", "--scaling", "linear"});
+  EXPECT_REFUSES(2, "--alpha is missing", {"explain", "--head-dim", "64", "--scaling", "ntk_alpha"});
+  EXPECT_EQ(run_command({"explain", "--head-dim", "64", "--scaling", "yarn", "--factor", "1"}).exit_code, 0);
+  EXPECT_EQ(run_command({"explain", "--head-dim", "64", "--scaling", "llama3"}).exit_code, 0);
+}
+
 }  // namespace
 }  // namespace rotary::testing

@@ -30,7 +30,7 @@ PUBLIC_ROOM = {
     "status": "base", "dtype": "base", "tensor": "base", "export": "base", "version": "base", "executor": "base",
     "spectrum": "spectrum", "axes": "spectrum", "scaling": "spectrum", "temperature": "spectrum", "length_rule": "spectrum",
     "peer": "model", "positions": "positions", "grids": "positions", "multimodal": "positions", "shards": "positions",
-    "dual_chunk": "positions", "angles": "angles",
+    "dual_chunk": "positions", "angles": "angles", "fope": "angles",
     "rope": "rope", "rotate": "rope", "kernels": "rope", "attention": "attention", "classic": "classic",
     "model": "model", "formats": "formats", "rotary": "everything",
 }

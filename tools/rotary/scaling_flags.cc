@@ -39,16 +39,17 @@ void read(std::string_view text, std::string_view flag, std::vector<double>& out
   }
 }
 
-/// A number of 1 stretches nothing, so nobody who names a scaling means it by saying nothing.
-bool stands_for_nothing(double value) { return value == 1; }
-template <class Field>
-bool stands_for_nothing(const Field&) {
-  return false;
-}
-
+/// A factor of 1 stretches nothing, so nobody who names a scaling means it by saying nothing.
 template <class Type>
-bool is_required(const Type& type, std::string_view field) {
-  return std::find(type.required.begin(), type.required.end(), field) != type.required.end();
+bool is_missing(const Type& type, std::string_view field) {
+  const bool stretches = field == "factor" || field == "alpha";
+  bool by_nothing = false;
+  type.fields(type, [&](std::string_view key, const auto& value) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, double>)
+      by_nothing |= key == field && value == 1;
+  });
+  return stretches && by_nothing &&
+         std::find(type.required.begin(), type.required.end(), field) != type.required.end();
 }
 
 template <class Type>
@@ -99,11 +100,13 @@ Scaling scaling_from_flags(const std::string& type, const std::map<std::string, 
     }
     chosen.fields(chosen, [&](std::string_view field, auto& value) {
       const std::string& text = fields.at(std::string(field));
-      if (!text.empty()) return read(text, flag_of(std::string(field)), value);
-      if (stands_for_nothing(value) && is_required(chosen, field))
-        throw Failure(Exit::usage, flag_of(std::string(field)) + " is missing: without it scaling \"" + type +
-                                       "\" scales nothing (4 means four times the length)");
+      if (!text.empty()) read(text, flag_of(std::string(field)), value);
     });
+    for (const auto& field : known) {
+      if (!fields.at(field).empty() || !is_missing(chosen, field)) continue;
+      throw Failure(Exit::usage, flag_of(field) + " is missing: without it scaling \"" + type +
+                                     "\" scales nothing (4 means four times the length)");
+    }
     scaling = chosen;
   });
   const auto names = scaling_names();

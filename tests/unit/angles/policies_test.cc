@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 
 #include "unit/angles/support.hpp"
 
@@ -155,6 +156,21 @@ TEST_P(EveryPolicy, AsksForEnoughAxes) {
 TEST_P(EveryPolicy, NoPairsNoNumbers) {
   const auto source = test::source(GetParam(), Spectrum::make({.rotary_dim = 0, .base = 10000}).value());
   EXPECT_TRUE(rows<float>(*source, Positions::range(0, 5)).empty());
+}
+
+// Position times frequency was infinite in fp32, and its cosine NaN.
+TEST(Policies, AFrequencyWhoseProductLeavesFp32IsRefusedOrExact) {
+  const auto spectrum = Spectrum::make({.rotary_dim = 8, .base = 1e-38}).value();
+  for (const auto policy : {AnglePolicy::fp32, AnglePolicy::ggml}) {
+    const auto made = Rope::make({.spectrum = spectrum, .policy = policy});
+    ASSERT_FALSE(made);
+    EXPECT_NE(made.status().message().find(": inv_freq of pair 3: "), std::string::npos)
+        << made.status().message();
+  }
+  const auto angles = Rope::make({.spectrum = spectrum})->angles(Positions::range(0, 100)).value();
+  std::vector<float> cos(4), sin(4);
+  angles.row(0, 99, std::span(cos), std::span(sin)).value();
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(std::hypot(cos[i], sin[i]), 1, 1e-6);
 }
 
 }  // namespace

@@ -354,11 +354,6 @@ TEST(Config, DeepseeksOtherNameLeavesTheSoftmaxAlone) {
   EXPECT_EQ(softmax("deepseek_llama_scaling"), 1);
 }
 
-TEST(Config, AListOfFactorsIsNamed) {
-  EXPECT_FAILS(Model::from_config(llama(R"(, "rope_scaling": {"type": "linear", "factor": [1, 2]})")),
-               StatusCode::unsupported, "rope_scaling.factor: a list, one table a factor");
-}
-
 TEST(Config, RopeRatioIsAFamilyRule) {
   const auto model = Model::from_config(
       R"({"model_type": "chatglm", "kv_channels": 128, "num_layers": 1, "rope_ratio": 50})");

@@ -143,6 +143,28 @@ TEST(Spectrum, CallerGivenFrequencies) {
             "inv_freq: 4097 pairs, at most 4096");
 }
 
+TEST(Spectrum, PeriodsAreReciprocals) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double periods[] = {1, 10, 80, infinity};
+  const auto spectrum = Spectrum::from_periods(periods, 1.25).value();
+  EXPECT_EQ(std::vector(spectrum.inv_freq().begin(), spectrum.inv_freq().end()),
+            (std::vector<double>{1, 0.1, 0.0125, 0}));
+  EXPECT_EQ(spectrum.attention_factor(), 1.25);
+  const double frequencies[] = {1, 0.1, 0.01};
+  EXPECT_FAILS(Spectrum::from_periods(frequencies), StatusCode::invalid_argument,
+               "periods: fall from 1 to 0.01: these are inverse frequencies, whose reciprocals grow from 1");
+  for (const double bad : {0.0, -1.0, std::nan("")}) {
+    const double list[] = {1, bad};
+    EXPECT_FAILS(Spectrum::from_periods(list), StatusCode::invalid_argument, "periods[1] ");
+  }
+  EXPECT_FAILS(Spectrum::from_periods({}), StatusCode::invalid_argument, "inv_freq: empty");
+}
+
+TEST(Spectrum, NoFrequenciesAreNoSpectrum) {
+  EXPECT_FAILS(Spectrum::from_inv_freq({}), StatusCode::invalid_argument,
+               "inv_freq: empty; rotary_dim 0 of Spectrum::make is a rope that turns nothing");
+}
+
 TEST(Spectrum, ComparesByContent) {
   const SpectrumOptions options{.rotary_dim = 64, .scaling = scaling::Yarn{.factor = 4}};
   EXPECT_EQ(Spectrum::make(options).value(), Spectrum::make(options).value());
