@@ -29,6 +29,9 @@ Type* get(PeerReading& r) {
   return std::get_if<Type>(&r.scaling);
 }
 
+/// YaRN, if its magnitude is for the keys of the file to say.
+Yarn* keyed_yarn(PeerReading& r) { return r.magnitude_is_settled ? nullptr : get<Yarn>(r); }
+
 /// llama.cpp's loaders of these read every YaRN key; the others know two lengths and a factor.
 bool loads_all_yarn_keys(const PeerReading& r) {
   return r.model_type == "mistral3" || r.model_type == "ministral3" || r.model_type == "grok";
@@ -66,7 +69,7 @@ constexpr PeerRule rules[] = {
      "latent attention is taken for deepseek_yarn: A = attn_factor g(mscale) / g(mscale_all_dim), where "
      "mscale is 1 and mscale_all_dim 0 unless stated; attention_factor and truncate are not read",
      [](PeerReading& r) {
-       if (auto* s = get<Yarn>(r); s != nullptr && r.is_latent) r.scaling = deepseek(*s);
+       if (auto* s = keyed_yarn(r); s != nullptr && r.is_latent) r.scaling = deepseek(*s);
      }},
     {of(mlx),
      "telechat3-yarn is taken for plain YaRN: 0.1 in A where the type has 0.07, and the factor of the file",
@@ -88,7 +91,7 @@ constexpr PeerRule rules[] = {
      }},
     {of(transformers), "attn_factor is no key of its own: A is the formula alone",
      [](PeerReading& r) {
-       if (auto* s = get<Yarn>(r)) s->attn_factor = 1;
+       if (auto* s = keyed_yarn(r)) s->attn_factor = 1;
      }},
     {of(transformers),
      "truncate in the dictionary of a layer type is not seen: the ends of the ramp are rounded",
@@ -97,37 +100,37 @@ constexpr PeerRule rules[] = {
      }},
     {of(vllm, sglang), "attention_factor is not handed on to YaRN, so A is its formula",
      [](PeerReading& r) {
-       if (auto* s = get<Yarn>(r)) s->attention_factor.reset();
+       if (auto* s = keyed_yarn(r)) s->attention_factor.reset();
      }},
     {of(vllm), "mscale and mscale_all_dim are not handed on to plain YaRN: A = 0.1 ln(factor) + 1",
      [](PeerReading& r) {
-       if (auto* s = get<Yarn>(r)) s->mscale.reset(), s->mscale_all_dim.reset();
+       if (auto* s = keyed_yarn(r)) s->mscale.reset(), s->mscale_all_dim.reset();
      }},
     {of(sglang), "plain YaRN has no softmax factor",
      [](PeerReading& r) {
-       if (auto* s = get<Yarn>(r)) s->softmax_factor = 1;
+       if (auto* s = keyed_yarn(r)) s->softmax_factor = 1;
      }},
     {of(llama_cpp), "attention_factor does not reach the file's loader: A is recomputed from the factor",
      [](PeerReading& r) {
-       if (auto* s = get<Yarn>(r)) s->attention_factor.reset();
+       if (auto* s = keyed_yarn(r)) s->attention_factor.reset();
      }},
     {of(llama_cpp),
      "attn_factor of a config.json does not reach the loader; the key that multiplies A is "
      "rope.scaling.attn_factor of the GGUF",
      [](PeerReading& r) {
-       if (auto* s = get<Yarn>(r); s != nullptr && !r.is_gguf) s->attn_factor = 1;
+       if (auto* s = keyed_yarn(r); s != nullptr && !r.is_gguf) s->attn_factor = 1;
      }},
     {of(llama_cpp),
      "mscale is not stored, mscale_all_dim is (yarn_log_multiplier): A = g(log) / g(log), which is 1; "
      "0.1 ln(factor) + 1 without it",
      [](PeerReading& r) {
-       auto* s = get<Yarn>(r);
+       auto* s = keyed_yarn(r);
        if (s == nullptr || !r.is_latent) return;
        s->mscale = s->mscale_all_dim.value_or(0) != 0 ? s->mscale_all_dim : std::nullopt;
      }},
     {of(llama_cpp), "mscale is taken to be 1 beside the stored mscale_all_dim (yarn_log_multiplier)",
      [](PeerReading& r) {
-       auto* s = get<Yarn>(r);
+       auto* s = keyed_yarn(r);
        if (s == nullptr || r.is_latent || !loads_all_yarn_keys(r)) return;
        if (s->mscale_all_dim.value_or(0) != 0) s->mscale = 1;
      }},
@@ -135,7 +138,7 @@ constexpr PeerRule rules[] = {
      "mscale and mscale_all_dim are stored for DeepSeek's and Mistral 3's architectures alone: "
      "A = 0.1 ln(factor) + 1",
      [](PeerReading& r) {
-       auto* s = get<Yarn>(r);
+       auto* s = keyed_yarn(r);
        if (s == nullptr || r.is_latent || r.is_gguf || loads_all_yarn_keys(r)) return;
        s->mscale.reset(), s->mscale_all_dim.reset(), s->softmax_factor = 1;
      }},
@@ -153,7 +156,7 @@ constexpr PeerRule rules[] = {
      "and "
      "mscale_all_dim 0 unless stated",
      [](PeerReading& r) {
-       if (auto* s = get<Yarn>(r)) {
+       if (auto* s = keyed_yarn(r)) {
          DeepseekYarn theirs = deepseek(*s);
          theirs.apply_yarn_scaling = r.is_latent;
          r.scaling = theirs;

@@ -22,6 +22,7 @@ struct PeerReading {
   bool is_gguf = false;
   bool is_latent = false;  ///< latent attention: part of the head turns, behind one that does not
   bool original_length_assumed = false;  ///< nobody states it
+  bool magnitude_is_settled = false;     ///< A is the architecture's, not a key's: every peer has it
   bool truncate_is_nested = false;       ///< in the dictionary of a layer type
 };
 

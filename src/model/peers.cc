@@ -29,6 +29,11 @@ impl::PeerReading reading_of(const Model& model, std::size_t rope, std::optional
   for (const ModelValue& value : model.values()) {
     if (is_value(value, rope, "original_max_position_embeddings"))
       reading.original_length_assumed = value.assumed;
+    if (is_value(value, rope, "attention_factor")) {
+      const auto* yarn = std::get_if<scaling::Yarn>(&reading.scaling);
+      reading.magnitude_is_settled =
+          yarn != nullptr && yarn->attention_factor && !value.from.ends_with("attention_factor");
+    }
     if (is_value(value, rope, "truncate"))
       reading.truncate_is_nested = std::ranges::count(value.from, '.') > 1;
   }

@@ -19,6 +19,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::size_t i = 0; i < model->layers().size(); ++i) {
     demand(model->rope_for_layer(static_cast<std::int64_t>(i)).ok() == model->layers()[i].has_value());
   }
+  for (const rotary::Peer peer : rotary::peers) {
+    const auto theirs = model->as(peer);
+    if (!theirs) {
+      demand_reason(theirs.status());
+      continue;
+    }
+    demand(theirs->ropes().size() == model->ropes().size() && theirs->layers().size() == model->layers().size());
+    for (const auto& value : theirs->values()) demand(value.rope < model->ropes().size() && !value.from.empty());
+  }
   const auto strict = rotary::Model::from_config(text, "fuzz", {.strict = true});
   demand(strict.ok() == model->warnings().empty());
   return 0;

@@ -54,8 +54,11 @@ void table(const Options& options) {
           Exit::bug);
   }
   const std::string policy(name(angles.policy()));
+  formats::Metadata metadata = {{"angles", policy}, {"model", model.origin()}, {"rope", entry->name}};
+  const auto as = options.model.as();
+  if (as) metadata.insert(metadata.begin() + 1, {"as", std::string(name(*as))});
   save(options.out, std::vector{tensor("cos", tokens, pairs, cos), tensor("sin", tokens, pairs, sin)},
-       {{"angles", policy}, {"model", model.origin()}, {"rope", entry->name}});
+       metadata);
 
   const double a = entry->rope.spectrum().attention_factor();
   if (options.json) {
@@ -68,7 +71,8 @@ void table(const Options& options) {
                          {"pairs", pairs}});
   }
   note(options.out + ": cos and sin, " + shape_text(std::vector{tokens, pairs}) + " f32, rope \"" +
-       entry->name + "\", angles " + policy + ", A = " + digits(a) + " included");
+       entry->name + "\"" + (as ? ", as " + std::string(name(*as)) : "") + ", angles " + policy +
+       ", A = " + digits(a) + " included");
 }
 
 constexpr const char* footer = R"(Examples:

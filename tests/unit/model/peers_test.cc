@@ -156,6 +156,19 @@ TEST(Peers, TeleChat3IsPlainYarnToMlx) {
       "config: rope default: scaling type telechat3-yarn: transformers has none; it has default linear");
 }
 
+TEST(Peers, AMagnitudeThatTheArchitectureSettlesIsEverybodys) {
+  const Model model = read(R"({"model_type": "deepseek_v4", "num_hidden_layers": 2, "hidden_size": 1024,
+      "num_attention_heads": 2, "head_dim": 512, "qk_rope_head_dim": 64, "max_position_embeddings": 1048576,
+      "rope_theta": 10000, "compress_rope_theta": 160000, "compress_ratios": [0, 4], "rope_scaling": {"type": "yarn", "factor": 16,
+      "original_max_position_embeddings": 65536}})");
+  const auto* compress = model.find_rope("compress");
+  ASSERT_NE(compress, nullptr);
+  EXPECT_EQ(compress->rope.spectrum().attention_factor(), 1);
+  for (const Peer peer : peers) {
+    EXPECT_EQ(model.as(peer)->find_rope("compress")->rope.spectrum().attention_factor(), 1) << name(peer);
+  }
+}
+
 TEST(Peers, DynamicNtk) {
   const std::string config = llama(R"(, "rope_scaling": {"type": "dynamic", "factor": 2.0})");
   const auto base = [&](Peer peer, std::int64_t length) {
