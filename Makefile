@@ -24,7 +24,7 @@ check: ## Install what is needed, build with g++, run every test, build and test
 	ctest --preset check
 	scripts/check_python.sh numpy
 
-check-all: ## The slower stages: clang, sanitizers, fuzzers, shared library, format, PyTorch
+check-all: ## The slower stages: clang, sanitizers, fuzzers, shared library, Arm, format, PyTorch
 	scripts/install_dependencies.sh check-all
 	scripts/check_all.sh
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The slower checks, one stage after another; ends with the time of each and the test runner's own counts.
-# Usage: scripts/check_all.sh [stage ...]      stages: format python shared tsan fuzz asan-ubsan clang
+# Usage: scripts/check_all.sh [stage ...]      stages: format python shared tsan fuzz arm asan-ubsan clang
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 stages=("$@")
-[[ ${#stages[@]} -gt 0 ]] || stages=(format python shared tsan fuzz asan-ubsan clang)
+[[ ${#stages[@]} -gt 0 ]] || stages=(format python shared tsan fuzz arm asan-ubsan clang)
 summary=build/check-all-summary.txt
 mkdir -p build
 : >"$summary"
@@ -23,6 +23,13 @@ build_and_test() {
   ctest --preset "$1"
 }
 
+test_arm() {
+  scripts/arm_libraries.sh
+  cmake --preset arm
+  cmake --build --preset arm
+  scripts/test_arm.sh
+}
+
 for stage in "${stages[@]}"; do
   echo
   echo "== $stage"
@@ -31,6 +38,7 @@ for stage in "${stages[@]}"; do
   case $stage in
     format) check_format ;;
     python) scripts/check_python.sh torch ;;
+    arm) test_arm ;;
     *) build_and_test "$stage" ;;
   esac 2>&1 | tee "$log"
   result=$(grep -E 'tests passed|is formatted|[0-9]+ (passed|skipped)' "$log" | tail -1)

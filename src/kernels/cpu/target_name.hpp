@@ -21,9 +21,11 @@ constexpr std::array<char, size - 3> target_name(const char (&space)[size]) {
   return name;
 }
 
+/// What the compiler may use anyway is there: Highway would miss NEON where the processor lacks AES, which no
+/// kernel uses.
 template <std::int64_t target>
 bool is_supported() noexcept {
-  static const bool supported = (hwy::SupportedTargets() & target) != 0;
+  static const bool supported = ((HWY_BASELINE_TARGETS | hwy::SupportedTargets()) & target) != 0;
   return supported;
 }
 
