@@ -66,7 +66,8 @@ class ROTARY_API Model {
 
   /// A directory with a config.json or else a params.json, either file, a .gguf (of a split one the first), or a
   /// .safetensors (the .json beside it). What a .json is, Hugging Face's, Mistral's, Meta's or gpt-oss's own, is told
-  /// by its keys.
+  /// by its keys. Of a folder and of a .safetensors, inverse frequencies that the checkpoint holds are compared with
+  /// those of the description: values "stored_inv_freq", and a warning where they are rounded or differ.
   static Result<Model> from_path(const std::string& path, const ModelOptions& options = {});
   /// The text of a config.json or params.json; `origin` names it in messages.
   static Result<Model> from_config(std::string_view json, const std::string& origin = "config",

@@ -48,6 +48,8 @@ class ModelBuilder {
   ModelBuilder(Model::Source source, std::string origin, const ModelOptions& options);
 
   const ModelOptions& options() const noexcept { return options_; }
+  /// What there is so far.
+  const Model& model() const noexcept { return model_; }
   bool failed() const noexcept { return !status_.ok(); }
   template <class... Pieces>
   void fail(StatusCode code, const Pieces&... pieces) {

@@ -8,6 +8,7 @@
 #include "base/in_quotes.hpp"
 #include "model/builder.hpp"
 #include "model/readers.hpp"
+#include "model/stored_frequencies.hpp"
 
 namespace rotary {
 namespace {
@@ -41,13 +42,14 @@ std::optional<fs::path> description_in(const fs::path& folder) {
 }
 
 Result<Model> from_text(std::string_view json, Model::Source source, const std::string& origin,
-                        const ModelOptions& options) {
+                        const ModelOptions& options, const std::optional<fs::path>& weights = {}) {
   const auto document = impl::parse_json(json);
   if (!document) return impl::failure(document.status().code(), origin, ": ", document.status().message());
   const bool params = impl::is_params(*document);
   ModelBuilder builder(params && source == Model::Source::hf_config ? Model::Source::params : source, origin,
                        options);
   params ? impl::read_params(*document, builder) : impl::read_hf_config(*document, builder);
+  if (weights) impl::compare_stored(*weights, builder);
   return std::move(builder).finish();
 }
 
@@ -62,7 +64,11 @@ Result<Model> from_parts(impl::GgufParts parts, const std::string& origin, const
 Result<Model> Model::from_path(const std::string& path, const ModelOptions& options) {
   std::error_code error;
   fs::path file(path);
-  if (fs::is_directory(file, error)) file = description_in(file).value_or(file / "config.json");
+  std::optional<fs::path> weights;
+  if (fs::is_directory(file, error)) {
+    weights = impl::weights_in(file);
+    file = description_in(file).value_or(file / "config.json");
+  }
   if (file.extension() == ".gguf") {
     const auto parts = impl::open_gguf_parts(file.string());
     return parts ? from_parts(*parts, file.string(), options) : parts.status();
@@ -72,11 +78,12 @@ Result<Model> Model::from_path(const std::string& path, const ModelOptions& opti
     if (!beside)
       return impl::failure(StatusCode::unreadable, path, ": a .safetensors says nothing about its rope, and ",
                            "there is no config.json or params.json beside it");
+    weights = file;
     file = *beside;
   }
   const auto text = read_text(file);
   if (!text) return text.status();
-  return from_text(*text, Source::hf_config, file.string(), options);
+  return from_text(*text, Source::hf_config, file.string(), options, weights);
 }
 
 Result<Model> Model::from_gguf(const formats::Gguf& file, const std::string& origin,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <rotary/formats/gguf.hpp>
 
-#include "fuzz/fuzz.hpp"
+#include "fuzz/fuzz_model.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace rotary::fuzz;  // NOLINT
@@ -17,5 +17,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     demand(tensor.offset <= size && tensor.bytes.size() <= size - tensor.offset);
     touch(tensor.bytes);
   }
+  demand_sound(rotary::Model::from_gguf(*file, "fuzz"));
   return 0;
 }

@@ -5,7 +5,7 @@
 #include <new>
 
 namespace {
-thread_local std::size_t count = 0;
+thread_local std::size_t count = 0, bytes = 0;
 thread_local bool refused = false;
 // Where malloc itself would fail, sanitizers stop the program.
 constexpr std::size_t largest = std::size_t{1} << 40;
@@ -13,12 +13,14 @@ constexpr std::size_t largest = std::size_t{1} << 40;
 
 namespace rotary::testing {
 std::size_t allocations() noexcept { return count; }
+std::size_t allocated_bytes() noexcept { return bytes; }
 NoMemory::NoMemory() noexcept { refused = true; }
 NoMemory::~NoMemory() { refused = false; }
 }  // namespace rotary::testing
 
 void* operator new(std::size_t size) {
   ++count;
+  bytes += size;
   void* memory = size <= largest && !refused ? std::malloc(size != 0 ? size : 1) : nullptr;
   if (memory == nullptr) throw std::bad_alloc();
   return memory;

@@ -8,6 +8,8 @@ namespace rotary::testing {
 
 /// How often this thread has allocated so far.
 std::size_t allocations() noexcept;
+/// How many bytes it has asked for so far, given back or not.
+std::size_t allocated_bytes() noexcept;
 
 /// While one lives, this thread has no memory to allocate.
 class NoMemory {
