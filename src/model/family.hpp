@@ -2,6 +2,7 @@
 // What a family of models takes for granted and its files do not say. A new family is a row of the table.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <rotary/rope.hpp>
@@ -42,7 +43,8 @@ struct Family {
   bool full_too = false;     ///< layer 0 is one of them too
   bool full_last = false;    ///< the last layer is one of them too
   NoRope no_rope = NoRope::none;
-  AxisOrder axis_order = AxisOrder::contiguous;  ///< of M-RoPE sections, if they are stated
+  std::array<std::int64_t, 3> sections = {};     ///< of M-RoPE, as a file states them; 0: none where it is silent
+  AxisOrder axis_order = AxisOrder::contiguous;  ///< of the sections
   bool time_section_last = false;                ///< the sections are stated as h, w, t
   bool window_at_end = false;                    ///< the lanes that turn are the last of the head
   bool stated_positions = false;                 ///< position_embedding_type says whether there is a rope

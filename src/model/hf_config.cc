@@ -160,13 +160,35 @@ Sourced<AxisOrder> read_axis_order(const HfConfig& config, const Keys& dict) {
   return {AxisOrder::contiguous, in_turns ? in_turns->from : "default"};
 }
 
+/// The sections as the axes are numbered, and their order.
+void settle_axes(const HfConfig& config, const Keys& dict, RopeDescription& rope) {
+  if (auto& list = rope.axis_sections.value; config.family.time_section_last && !list.empty()) {
+    std::rotate(list.begin(), list.end() - 1, list.end());
+  }
+  rope.axis_order = read_axis_order(config, dict);
+}
+
+/// A file that states none means those of its family, and is wrong if they do not fit.
+void assume_sections(const HfConfig& config, const Keys& dict, RopeDescription& rope) {
+  const auto& sections = config.family.sections;
+  const std::int64_t sum = sections[0] + sections[1] + sections[2], pairs = rope.rotary_dim.value / 2;
+  if (sum == 0) return;
+  if (sum != pairs) {
+    return config.builder.warn("mrope_section: missing, and that of ", config.model_type, ", ", sections[0],
+                               ", ", sections[1], ", ", sections[2], ", does not fit ", pairs,
+                               " pairs, so all of them follow one axis");
+  }
+  rope.axis_sections = {{sections.begin(), sections.end()}, config.family_default()};
+  settle_axes(config, dict, rope);
+}
+
 void read_axes(const HfConfig& config, const RopePlan& plan, RopeDescription& rope) {
   const auto stated = [](const Keys& dict) {
     return std::ranges::find_if(section_keys, [&](auto key) { return dict.find(key) != nullptr; });
   };
   const Keys& dict = stated(plan.now) != std::end(section_keys) ? plan.now : plan.before;
   const auto found = stated(dict);
-  if (found == std::end(section_keys)) return;
+  if (found == std::end(section_keys)) return assume_sections(config, dict, rope);
   const std::string_view key = *found;
   const auto* sections = dict.list(key);
   if (sections == nullptr) return;
@@ -179,10 +201,7 @@ void read_axes(const HfConfig& config, const RopePlan& plan, RopeDescription& ro
     }
     rope.axis_sections.value.push_back(*pairs);
   }
-  if (auto& list = rope.axis_sections.value; config.family.time_section_last && !list.empty()) {
-    std::rotate(list.begin(), list.end() - 1, list.end());
-  }
-  rope.axis_order = read_axis_order(config, dict);
+  settle_axes(config, dict, rope);
 }
 
 void read_pairing(const HfConfig& config, RopeDescription& rope) {

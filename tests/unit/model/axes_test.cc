@@ -104,5 +104,23 @@ TEST(Axes, ErnieStatesItsSectionsWithTimeLast) {
   EXPECT_EQ(ernie.ropes()[0].rope.pairing(), Pairing::interleaved);
 }
 
+TEST(Axes, AFileThatStatesNoSectionsMeansThoseOfItsFamily) {
+  const auto qwen = config("qwen2_vl_text", "128", R"("rope_type": "default")").value();
+  EXPECT_TRUE(qwen.warnings().empty());
+  EXPECT_EQ(axes_of(qwen), times(16, "0") + times(24, "1") + times(24, "2"));
+  EXPECT_EQ(source_of(qwen, "axis_sections"), "default of qwen2_vl_text");
+  EXPECT_EQ(axes_of(config("ernie4_5_vl_moe_text", "128", R"("rope_type": "default")").value()),
+            times(22, "12") + times(20, "0"));
+  EXPECT_EQ(axes_of(config("hy_v4_vl_text", "64", R"("rope_type": "default")").value()),
+            times(10, "012") + "00");
+  // Of another width they cannot be meant.
+  const auto small = config("qwen2_vl_text", "64", R"("rope_type": "default")").value();
+  EXPECT_EQ(axes_of(small), times(32, "0"));
+  ASSERT_EQ(small.warnings().size(), 1U);
+  EXPECT_EQ(small.warnings()[0],
+            "mrope_section: missing, and that of qwen2_vl_text, 16, 24, 24, does not fit 32 "
+            "pairs, so all of them follow one axis");
+}
+
 }  // namespace
 }  // namespace rotary
