@@ -37,6 +37,11 @@ bool loads_all_yarn_keys(const PeerReading& r) {
   return r.model_type == "mistral3" || r.model_type == "ministral3" || r.model_type == "grok";
 }
 
+/// Three axes that begin time, height, width: ggml's IMROPE.
+bool takes_turns(const std::vector<std::uint8_t>& axis) {
+  return axis.size() > 2 && axis[0] == 0 && axis[1] == 1 && axis[2] == 2;
+}
+
 DeepseekYarn deepseek(const Yarn& s) {
   return {.factor = s.factor,
           .original_max_position_embeddings = s.original_max_position_embeddings,
@@ -227,7 +232,16 @@ constexpr PeerRule rules[] = {
 
     // Axes.
     {of(mlx), "M-RoPE runs as a plain rope: every pair follows the first axis",
-     [](PeerReading& r) { r.one_axis = true; }},
+     [](PeerReading& r) { std::ranges::fill(r.axis, 0); }},
+    {of(llama_cpp),
+     "of M-RoPE in turns, the pairs that height and width leave over follow a fourth stream of positions, "
+     "which is always 0: they stand still",
+     [](PeerReading& r) {
+       if (!takes_turns(r.axis)) return;
+       for (std::size_t i = 0; i < r.axis.size(); ++i) {
+         if (r.axis[i] == 0 && i % 3 != 0) r.axis[i] = 3;
+       }
+     }},
 };
 
 /// The scaling types a peer's code has, by the names of this library.

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace rotary::impl {
 
@@ -16,7 +17,7 @@ namespace rotary::impl {
 struct PeerReading {
   Scaling scaling;
   std::optional<std::int64_t> length = {};   ///< that chooses the frequencies
-  bool one_axis = false;                     ///< every pair follows the first axis
+  std::vector<std::uint8_t> axis = {};       ///< of each pair
   std::optional<std::int64_t> context = {};  ///< max_position_embeddings
   std::string_view model_type = {};
   bool is_gguf = false;

@@ -26,6 +26,7 @@ impl::PeerReading reading_of(const Model& model, std::size_t rope, std::optional
   reading.model_type = model.model_type();
   reading.is_gguf = model.source() == Model::Source::gguf;
   reading.is_latent = entry.rope.rotary_offset() > 0;
+  reading.axis.assign(entry.rope.spectrum().axis().begin(), entry.rope.spectrum().axis().end());
   for (const ModelValue& value : model.values()) {
     if (is_value(value, rope, "original_max_position_embeddings"))
       reading.original_length_assumed = value.assumed;
@@ -42,14 +43,12 @@ impl::PeerReading reading_of(const Model& model, std::size_t rope, std::optional
 
 /// Frequencies of the file's own have no formula to read otherwise.
 Result<Spectrum> spectrum_of(const Spectrum& stated, const impl::PeerReading& reading) {
-  const std::vector<std::uint8_t> first_axis(stated.axis().size(), 0);
-  const auto axis = reading.one_axis ? std::span<const std::uint8_t>(first_axis) : stated.axis();
-  if (!stated.base()) return stated.with_axis(axis);
+  if (!stated.base()) return stated.with_axis(reading.axis);
   const auto made = Spectrum::make({.rotary_dim = 2 * stated.pairs(),
                                     .base = *stated.base(),
                                     .scaling = reading.scaling,
                                     .length = reading.length});
-  return made ? made->with_axis(axis) : made;
+  return made ? made->with_axis(reading.axis) : made;
 }
 
 Result<Rope> with_spectrum(const Rope& rope, const Result<Spectrum>& spectrum) {
@@ -144,8 +143,7 @@ Result<Rope> Model::rope_at(std::size_t rope, std::int64_t length) const {
     return impl::failure(StatusCode::out_of_range, origin_, ": rope ", rope, ": there are ", ropes_.size());
   }
   const Rope& stated = ropes_[rope].rope;
-  return with_spectrum(
-      stated, spectrum_of(stated.spectrum(), {.scaling = stated.spectrum().scaling(), .length = length}));
+  return with_spectrum(stated, spectrum_of(stated.spectrum(), reading_of(*this, rope, length)));
 }
 
 PeerRope Model::rope_as(Peer peer, std::size_t rope, std::optional<std::int64_t> length) const {

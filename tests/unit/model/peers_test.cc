@@ -245,6 +245,22 @@ TEST(Peers, MlxRunsSeveralAxesAsOne) {
             std::vector<std::string>{"M-RoPE runs as a plain rope: every pair follows the first axis"});
 }
 
+TEST(Peers, LlamaCppLeavesPairsOfMRopeInTurnsStanding) {
+  const auto config = [](const char* sections) {
+    return read(R"({"model_type": "qwen3_vl_text", "head_dim": 128, "num_hidden_layers": 2, "rope_scaling": {
+        "rope_type": "default", "mrope_interleaved": true, "mrope_section": )" +
+                std::string(sections) + "}}");
+  };
+  // Of 64 pairs height and width take 20 each, in turns; 61 and 62 would be theirs again.
+  const auto view = config("[24, 20, 20]").rope_as(llama_cpp, 0);
+  const auto axis = view.rope->spectrum().axis();
+  EXPECT_EQ(std::vector<int>(axis.begin() + 57, axis.end()), (std::vector<int>{0, 1, 2, 0, 3, 3, 0}));
+  ASSERT_EQ(view.reasons.size(), 1U);
+  EXPECT_TRUE(view.reasons[0].ends_with("they stand still")) << view.reasons[0];
+  EXPECT_TRUE(config("[22, 21, 21]").rope_as(llama_cpp, 0).reasons.empty()) << "nothing is left over";
+  EXPECT_TRUE(config("[24, 20, 20]").rope_as(vllm, 0).reasons.empty());
+}
+
 TEST(Peers, ValuesSayWhatThePeerChanged) {
   const auto theirs = preset("gpt-oss-20b").as(llama_cpp);
   EXPECT_EQ(source_of(*theirs, "truncate"), "as llama.cpp");
