@@ -16,7 +16,7 @@ constexpr auto regroup = Pairing::interleaved_to_half;
 // clang-format off
 constexpr Family families[] = {
     // Half-split in Transformers, reordered for GGUF.
-    {.model_types = "llama mistral ministral ministral3 internlm2 internlm3 baichuan xverse minicpm olmo "
+    {.model_types = "llama mistral ministral internlm2 internlm3 baichuan xverse minicpm olmo "
                     "arcee deepseek chameleon aria_text voxtral_text diffllama granite_docling_text internlm idefics",
      .gguf = "llama llama-embed mistral3 internlm2 baichuan xverse minicpm olmo arcee "
              "deepseek chameleon deci llada starcoder arctic bailingmoe neo-bert maincoder eagle3",
@@ -25,6 +25,7 @@ constexpr Family families[] = {
      .pairing = halves, .gguf_pairing = adjacent, .gguf_switch = true},
     {.model_types = "granitemoehybrid", .gguf = "granitehybrid", .pairing = halves, .gguf_pairing = adjacent,
      .stated_positions = true, .gguf_switch = true},
+    {.model_types = "ministral3", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6, .head_dim = 128},
     {.model_types = "mixtral cwm solar_open", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6},
     {.model_types = "mllama_text_model csm csm_depth_decoder_model evolla", .pairing = halves, .gguf_pairing = adjacent, .base = 5e5},
     {.model_types = "smollm3", .gguf = "smollm3", .pairing = halves, .gguf_pairing = adjacent, .base = 2e6,
@@ -35,16 +36,18 @@ constexpr Family families[] = {
                     "phi4_multimodal hunyuan_v1_dense hunyuan_v1_moe hy_v4 dots1 esm esmc plamo jais2 zamba2 exaone "
                     "exaone_moe eurobert dia_encoder dia_decoder doge gpt_neox_japanese hrm_text hyperclovax jetmoe "
                     "kolibri1 kyutai_speech_to_text lara_mini mimi mimi_encoder mimi_decoder molmo2_text moshi neucodec "
-                    "olmo_hybrid qwen3_omni_moe_talker_text qwen3_omni_moe_talker_code_predictor unlimited_ocr_text voxtral_realtime_text xcodec2 flint",
+                    "olmo_hybrid qwen3_omni_moe_talker_text qwen3_omni_moe_talker_code_predictor unlimited_ocr_text voxtral_realtime_text xcodec2 flint "
+                    "deepseek_ocr2_text gradium_phonon_tts pocket_tts muse_glimmer_text glm_image_text",
      .gguf = "qwen qwen2 qwen2moe qwen3 qwen3moe dream llada-moe rnd1 dbrx falcon falcon-h1 grok starcoder2 olmo2 olmoe "
              "orion phi3 hunyuan-moe hunyuan-dense talkie dots1 bert jina-bert-v3 nomic-bert nomic-bert-moe eurobert bitnet "
              "plamo plamo2 plamo3 codeshell openelm exaone exaone-moe jais2 smallthinker seed_oss grovemoe bailingmoe2 "
              "hy-v3 cogvlm pangu-embedded laguna mellum dflash minimax-m2 apertus lfm2 lfm2moe step35 mimo2",
      .pairing = halves, .gguf_pairing = halves},
-    {.model_types = "flex_olmo muse_glimmer_assistant", .pairing = halves, .base = 5e5},
+    {.model_types = "flex_olmo muse_glimmer_assistant muse_spark_text", .pairing = halves, .base = 5e5},
     {.model_types = "nomic_bert", .pairing = halves, .gguf_pairing = halves, .base = 1000},
     {.model_types = "jina_embeddings_v3", .pairing = halves, .gguf_pairing = halves, .base = 2e4},
     {.model_types = "gte", .pairing = halves, .base = 160000},
+    {.model_types = "cosmos3_edge_text", .pairing = halves, .base = 1e8, .head_dim = 128},
     {.model_types = "hy_v3", .pairing = halves, .gguf_pairing = halves, .base = 11158840, .head_dim = 128},
     {.model_types = "minimax_m3_vl_text", .pairing = halves, .base = 5e6, .head_dim = 128},
     {.model_types = "emu3_text_model qwen2_5_omni_talker", .pairing = halves, .base = 1e6},

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the table of families takes for granted, against Transformers' classes: the base, the part of the head that
+// turns and the pairing, where a config says nothing of them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <rotary/model.hpp>
+#include <set>
+
+#include "support/data.hpp"
+
+namespace rotary {
+namespace {
+
+using nlohmann::json;
+
+// Younger than the table, or with layer types of their own that a silent file leaves open.
+const std::set<std::string> absent = {"beam",   "cohere_compass_text", "dory", "dots3_note_text", "lfm3",
+                                      "neomme", "ultrabert",           "zaya"};
+// Their classes take a whole scaling for granted, which the library does not: it reads what is stated.
+const std::set<std::string> scaled = {"apertus",  "apertus1p5_text",     "cwm",
+                                      "gpt_oss",  "higgs_audio_v2",      "ministral3",
+                                      "mistral4", "mistral_large4_text", "openai_privacy_filter"};
+
+std::string rope_name(const std::string& layer_type) {
+  if (layer_type.empty()) return "default";
+  if (layer_type == "full_attention") return "global";
+  return layer_type == "sliding_attention" ? "local" : layer_type;
+}
+
+bool is_latent(const json& family) {
+  const std::string type = family.at("model_type");
+  return family.at("pairing") == "interleaved_to_half" || type == "deepseek_v2" || type == "minicpm3";
+}
+
+TEST(Families, EqualTransformersWhereAConfigIsSilent) {
+  std::ifstream file(testing::data_path("hf_families.json"));
+  int compared = 0, pairings = 0;
+  const json families = json::parse(file).at("families");
+  for (const json& family : families) {
+    const std::string type = family.at("model_type");
+    SCOPED_TRACE(type);
+    // 320 lanes, of which every part is a whole and even number.
+    json config = {{"model_type", type}, {"head_dim", 320}, {"num_hidden_layers", 12}};
+    if (is_latent(family)) config.update(json{{"qk_nope_head_dim", 256}, {"qk_rope_head_dim", 64}});
+    const auto model = Model::from_config(config.dump());
+    if (absent.contains(type)) continue;
+    ASSERT_TRUE(model) << model.status().message();
+    for (const auto& warning : model->warnings())
+      EXPECT_EQ(warning.find("not known"), warning.npos) << warning;
+    for (const json& expected : family.at("ropes")) {
+      const ModelRope* rope = model->find_rope(rope_name(expected.at("layer_type")));
+      ASSERT_NE(rope, nullptr) << expected;
+      EXPECT_EQ(rope->rope.spectrum().base(), expected.at("base").get<double>());
+      if (!is_latent(family) && expected.at("type") != "proportional" && !scaled.contains(type)) {
+        const double width = expected.at("part").get<double>() * 320;
+        EXPECT_EQ(rope->rope.rotary_dim(), static_cast<std::int64_t>(width));
+      }
+      if (!family.at("pairing").is_null()) {
+        EXPECT_EQ(name(rope->rope.pairing()), family.at("pairing").get<std::string>());
+        ++pairings;
+      }
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, 165);
+  EXPECT_GE(pairings, 155);
+}
+
+}  // namespace
+}  // namespace rotary
