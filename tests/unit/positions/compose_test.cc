@@ -183,6 +183,9 @@ TEST(Shifted, AllAxesOrEach) {
   expect_invalid(p.shifted(Ids{1}), "shifted: 1 numbers, expected 2, one an axis");
   expect_invalid(Positions::range(int64_max - 3, int64_max).shifted(2),
                  "shifted: axis 0 by 2: positions leave the int64 range");
+  constexpr std::int64_t int64_min = std::numeric_limits<std::int64_t>::min();
+  expect_invalid(Positions::range(int64_min, int64_min + 3).shifted(-1),
+                 "shifted: axis 0 by -1: positions leave the int64 range");
   EXPECT_EQ(Positions::range(int64_max - 3, int64_max).shifted(1).value().at(0, 0, 2).whole, int64_max);
   EXPECT_EQ(Positions::ids(Ids{std::numeric_limits<std::int64_t>::min()})
                 .value()
