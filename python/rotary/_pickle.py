@@ -20,6 +20,7 @@ def reduce(rope: Rope) -> tuple[Any, tuple[dict[str, Any]]]:
         "direction": rope.direction,
         "angles": rope.policy,
         "axis": rope.axis.tolist(),
+        "xpos": rope.xpos,
     }
     named = {"base": rope.base, "scaling": rope.scaling, "rotary_dim": rope.rotary_dim}
     own = {"inv_freq": rope.inv_freq.tolist(), "attention_factor": rope.attention_factor}

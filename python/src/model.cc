@@ -165,17 +165,7 @@ void bind_model(nb::module_& m) {
                   "None, angles: str = 'exact', strict: bool = False) -> Model"),
           doc.c_str())
       .def_static(
-          "from_rope",
-          [](const PyRope& rope) {
-            RopeOptions options;
-            options.spectrum = rope.rope.spectrum();
-            options.pairing = rope.rope.pairing();
-            options.head_dim = rope.rope.head_dim();
-            options.rotary_offset = rope.rope.rotary_offset();
-            options.direction = rope.rope.direction();
-            options.policy = rope.rope.policy();
-            return take(Model::from_rope(options));
-          },
+          "from_rope", [](const PyRope& rope) { return take(Model::from_rope(options_of(rope.rope))); },
           "rope"_a, "One rope for every layer.")
       .def(
           "rope",

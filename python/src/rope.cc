@@ -25,19 +25,47 @@ Direction direction_of(std::string_view text) {
   return word("direction", text, &direction_from_name, direction_words);
 }
 
+double number_of(const nb::dict& dict, const char* key, double otherwise) {
+  return dict.contains(key) ? nb::cast<double>(dict[key]) : otherwise;
+}
+
+std::optional<Xpos> xpos_of(nb::handle object) {
+  if (object.is_none()) return std::nullopt;
+  if (!nb::isinstance<nb::dict>(object)) raise_type("xpos: " + kind_of(object) + ", expected a dict or None");
+  const auto dict = nb::borrow<nb::dict>(object);
+  for (const auto& [key, value] : dict) {
+    const auto word = nb::cast<std::string>(nb::str(key));
+    if (word != "scale_base" && word != "centre" && word != "gamma" && word != "keys")
+      raise_value("xpos: unknown key \"" + word + "\", it has scale_base, centre, gamma, keys");
+  }
+  Xpos xpos;
+  xpos.scale_base = number_of(dict, "scale_base", xpos.scale_base);
+  xpos.centre = number_of(dict, "centre", xpos.centre);
+  xpos.gamma = number_of(dict, "gamma", xpos.gamma);
+  xpos.keys = dict.contains("keys") && nb::cast<bool>(dict["keys"]);
+  return xpos;
+}
+
+nb::object xpos_dict(const std::optional<Xpos>& xpos) {
+  if (!xpos) return nb::none();
+  nb::dict dict;
+  dict["scale_base"] = xpos->scale_base;
+  dict["centre"] = xpos->centre;
+  dict["gamma"] = xpos->gamma;
+  dict["keys"] = xpos->keys;
+  return dict;
+}
+
 /// Another head around the same frequencies.
 PyRope replaced(const PyRope& self, std::optional<std::int64_t> head_dim,
                 std::optional<std::int64_t> rotary_offset, const std::optional<std::string>& pairing,
                 const std::optional<std::string>& direction) {
   const Rope& rope = self.rope;
-  if (rope.policy() == AnglePolicy::table) raise_value("a rope from a table has no frequencies to take over");
-  RopeOptions options;
-  options.spectrum = rope.spectrum();
-  options.policy = rope.policy();
+  RopeOptions options = options_of(rope);
   options.head_dim = head_dim.value_or(rope.head_dim());
   options.rotary_offset = rotary_offset.value_or(rope.rotary_offset());
-  options.pairing = pairing ? pairing_of(*pairing) : rope.pairing();
-  options.direction = direction ? direction_of(*direction) : rope.direction();
+  if (pairing) options.pairing = pairing_of(*pairing);
+  if (direction) options.direction = direction_of(*direction);
   return self.turned(take(Rope::make(options)));
 }
 
@@ -46,7 +74,7 @@ void make(PyRope* self, std::optional<std::int64_t> head_dim, double base, nb::o
           std::vector<std::int64_t> axis_sections, const std::string& axis_order,
           std::optional<std::vector<std::uint8_t>> axis, std::optional<std::int64_t> length,
           nb::object inv_freq, double attention_factor, const std::string& angles,
-          const std::string& direction) {
+          const std::string& direction, nb::object xpos) {
   RopeOptions options;
   if (inv_freq.is_none()) {
     if (!head_dim && !rotary_dim) raise_value("head_dim is missing: give head_dim, rotary_dim or inv_freq");
@@ -68,6 +96,7 @@ void make(PyRope* self, std::optional<std::int64_t> head_dim, double base, nb::o
   options.rotary_offset = rotary_offset;
   options.policy = policy_of(angles);
   options.direction = direction_of(direction);
+  options.xpos = xpos_of(xpos);
   new (self) PyRope{take(Rope::make(options))};
 }
 
@@ -156,6 +185,9 @@ void bind_properties(nb::class_<PyRope>& rope) {
       nb::sig("def scaling(self) -> dict[str, typing.Any]"),
       "The scaling type, with the words of config.json.");
   rope.def_prop_ro(
+      "xpos", [](const PyRope& self) { return xpos_dict(self.rope.xpos()); },
+      nb::sig("def xpos(self) -> dict[str, typing.Any] | None"), "How rows grow with the position, or None.");
+  rope.def_prop_ro(
       "inv_freq",
       [](const PyRope& self) {
         const std::int64_t shape[] = {self.rope.spectrum().pairs()};
@@ -190,6 +222,19 @@ void bind_properties(nb::class_<PyRope>& rope) {
 
 }  // namespace
 
+RopeOptions options_of(const Rope& rope) {
+  if (rope.policy() == AnglePolicy::table) raise_value("a rope from a table has no frequencies to take over");
+  RopeOptions options;
+  options.spectrum = rope.spectrum();
+  options.pairing = rope.pairing();
+  options.head_dim = rope.head_dim();
+  options.rotary_offset = rope.rotary_offset();
+  options.direction = rope.direction();
+  options.policy = rope.policy();
+  options.xpos = rope.xpos();
+  return options;
+}
+
 void bind_rope(nb::module_& m) {
   nb::class_<PyRope> rope(
       m, "Rope",
@@ -205,13 +250,15 @@ void bind_rope(nb::module_& m) {
       "pairing"_a = "half_split", "axis_sections"_a = std::vector<std::int64_t>(),
       "axis_order"_a = "contiguous", "axis"_a = nb::none(), "length"_a = nb::none(),
       "inv_freq"_a = nb::none(), "attention_factor"_a = 1.0, "angles"_a = "exact", "direction"_a = "forward",
+      "xpos"_a = nb::none(),
       nb::sig("def __init__(self, head_dim: int | None = None, *, base: float = 10000.0, scaling: "
               "collections.abc.Mapping[str, typing.Any] | str | None = None, rotary_dim: int | None = None, "
               "rotary_offset: int = 0, pairing: str = 'half_split', axis_sections: "
               "collections.abc.Sequence[int] = (), axis_order: str = 'contiguous', axis: "
               "collections.abc.Sequence[int] | None = None, "
               "length: int | None = None, inv_freq: numpy.typing.ArrayLike | None = None, "
-              "attention_factor: float = 1.0, angles: str = 'exact', direction: str = 'forward') -> None"),
+              "attention_factor: float = 1.0, angles: str = 'exact', direction: str = 'forward', xpos: "
+              "collections.abc.Mapping[str, typing.Any] | None = None) -> None"),
       "A rope by its numbers.\n\n"
       "head_dim: lanes of a head. rotary_dim: lanes that turn, even; default the head from rotary_offset "
       "on.\n"
@@ -224,7 +271,10 @@ void bind_rope(nb::module_& m) {
       "length: tokens, for types whose frequencies depend on it (dynamic, longrope).\n"
       "inv_freq, attention_factor: frequencies of your own, radians a position; base and scaling are not "
       "read.\n"
-      "angles: exact, fp32 (as Transformers and vLLM), ggml (as llama.cpp's CPU path).\n\n"
+      "angles: exact, fp32 (as Transformers and vLLM), ggml (as llama.cpp's CPU path).\n"
+      "xpos: rows that grow with the position, {\"scale_base\": 512, \"centre\": 0, \"keys\": False}; q and "
+      "k have a rope\n"
+      "each.\n\n"
       "ValueError with what, expected and got.");
   rope.def_static(
       "from_table", &from_table, "cos"_a, "sin"_a, nb::kw_only(), "head_dim"_a = nb::none(),

@@ -28,6 +28,9 @@ struct PyAngles {
   std::shared_ptr<Angles> angles;
 };
 
+/// What would make the rope again. ValueError for one from a table.
+RopeOptions options_of(const Rope& rope);
+
 void bind_rope(nb::module_& m);
 void bind_rotate(nb::class_<PyRope>& rope);
 void bind_from_config(nb::class_<PyRope>& rope);

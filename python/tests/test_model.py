@@ -159,6 +159,25 @@ def test_pickle_keeps_the_numbers(name: str) -> None:
         pickle.dumps(table)
 
 
+def test_xpos() -> None:
+    """A score of a query's and a key's rope depends on the distance alone, and falls with it."""
+    queries = rotary.Rope(16, xpos={"scale_base": 64})
+    keys = rotary.Rope(16, xpos={"scale_base": 64, "keys": True})
+    q = k = np.ones((1, 1, 1, 16))
+
+    def score(at: int, distance: int) -> float:
+        return float((queries.rotate(q, positions=at) * keys.rotate(k, positions=at - distance)).sum())
+
+    assert score(100, 3) == pytest.approx(score(400, 3), rel=1e-9)
+    assert queries.xpos == {"scale_base": 64.0, "centre": 0.0, "gamma": 0.4, "keys": False} and rotary.Rope(16).xpos is None
+    assert queries.replace(pairing="interleaved").xpos == queries.xpos
+    assert queries != keys and queries != rotary.Rope(16)
+    with pytest.raises(ValueError, match='xpos: unknown key "base"'):
+        rotary.Rope(16, xpos={"base": 1})
+    with pytest.raises(TypeError, match="xpos: int, expected a dict or None"):
+        rotary.Rope(16, xpos=5)  # type: ignore[arg-type]
+
+
 def test_report_191_ropes_that_differ_in_one_field_never_share_angles() -> None:
     """Two objects that differ in exactly one field never share a row."""
     own = {"head_dim": 64, "base": 10000.0}
@@ -168,6 +187,7 @@ def test_report_191_ropes_that_differ_in_one_field_never_share_angles() -> None:
         {"rotary_dim": 32},
         {"axis_sections": (16, 16)},
         {"angles": "fp32"},
+        {"xpos": {"scale_base": 512}},
         {"attention_factor": 1.5, "inv_freq": rotary.Rope(64).inv_freq},
     ]
     first = rotary.Rope(64)

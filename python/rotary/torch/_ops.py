@@ -21,7 +21,7 @@ def key_of(rope: Rope) -> str:
     if rope._key is None:
         said = (rope.head_dim, rope.rotary_dim, rope.rotary_offset, rope.pairing, rope.direction, rope.policy)
         numbers = rope.inv_freq.tobytes() + rope.inv_freq_fp32.tobytes() + rope.axis.tobytes()
-        digest = hashlib.sha256(repr((*said, rope.attention_factor)).encode() + numbers).hexdigest()[:16]
+        digest = hashlib.sha256(repr((*said, rope.attention_factor, rope.xpos)).encode() + numbers).hexdigest()[:16]
         key = f"{rope.policy}-{rope.pairing}-{digest}"
         if rope.policy == "table":  # its numbers are not to be had; no other process can know it
             key += f"-{len(_ropes)}"

@@ -24,6 +24,8 @@ def _numbers(rope: Rope, device: torch.device, dtype: torch.dtype) -> tuple[torc
 
 def angle_type(rope: Rope, device: torch.device) -> torch.dtype:
     """The type that angles are computed in. NotImplementedError where that is not PyTorch's to compute."""
+    if rope.xpos is not None:
+        raise NotImplementedError(f"xpos on device {device}: only the CPU has it")
     if rope.policy == "fp32":
         return torch.float32
     if rope.policy != "exact":

@@ -166,9 +166,8 @@ def test_report_202_other_devices_know_every_option(name: str, layout: str) -> N
     cos, sin = _ops._rows_elsewhere(positions, key_of(rope), torch.float64)
     torch.testing.assert_close((cos, sin), torch.ops.rotary.rows(positions, key_of(rope), torch.float64), rtol=0, atol=1e-12)
     assert torch.equal(cos[..., : rope.pairs], cos[..., rope.pairs :])
-    for policy in ("ggml",):
-        other = rotary.Rope(16, angles=policy)
-        with pytest.raises(NotImplementedError, match="angles ggml on device"):
+    for other, why in ((rotary.Rope(16, angles="ggml"), "angles ggml on device"), (rotary.Rope(16, xpos={}), "xpos on device")):
+        with pytest.raises(NotImplementedError, match=why):
             _pure.rows(other, positions)
 
 
