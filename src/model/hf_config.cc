@@ -15,12 +15,11 @@ namespace rotary::impl {
 namespace {
 
 constexpr std::string_view rope_keys[] = {
-    "rope_theta",           "rope_scaling",         "rope_parameters",  "partial_rotary_factor",
-    "rotary_emb_base",      "rotary_base",          "rotary_pct",       "rope_pct",
-    "rope_percent",         "rotary_dim",           "rope_dim",         "rotary_emb_dim",
-    "rotary_emb_fraction",  "rope_local_base_freq", "rope_local_theta", "rope_global_theta",
-    "rope_ratio",           "rope_interleave",      "rope_interleaved", "rotary_emb_interleaved",
-    "rotary_emb_scale_base"};
+    "rope_theta",          "rope_scaling",         "rope_parameters",  "partial_rotary_factor",
+    "rotary_emb_base",     "rotary_base",          "rotary_pct",       "rope_pct",
+    "rope_percent",        "rotary_dim",           "rope_dim",         "rotary_emb_dim",
+    "rotary_emb_fraction", "rope_local_base_freq", "rope_local_theta", "rope_global_theta",
+    "rope_ratio",          "rope_interleave",      "rope_interleaved", "rotary_emb_interleaved"};
 constexpr std::string_view base_keys[] = {"rope_theta", "rotary_emb_base", "rotary_base", "global_rope_theta",
                                           "rope_global_theta"};
 constexpr std::string_view local_base_keys[] = {"rope_local_base_freq", "local_rope_theta",
@@ -320,6 +319,9 @@ void read_hf_config(const Json& json, ModelBuilder& builder) {
         ", so the pairing half_split is assumed");
   }
   warn_about_similar_keys(top, rope_keys, builder);
+  if (const auto original = top.boolean("original_rope"); original && !original->value) {
+    builder.warn(original->from, " false: only ChatGLM's original rope is described");
+  }
   refuse_other_positions(top, builder);
   if (builder.failed()) return;
   const LayerPlan layers = read_layers(config);

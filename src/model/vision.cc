@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/in_quotes.hpp"
 #include "model/hf_config.hpp"
 #include "model/scaling_keys.hpp"
 
@@ -116,6 +117,10 @@ void add(const Keys& config, std::string_view model_type, std::optional<Pairing>
   rope.head_dim = rope.rotary_dim = *head_dim;
   rope.rotary_offset = {0, "default"};
   rope.base = base_of(config, *family, model_type, builder);
+  if (const auto type = config.child("rope_parameters").text("rope_type");
+      type && type->value != "axial" && type->value != "default") {
+    builder.warn(type->from, " ", in_quotes(type->value), ": not read; the encoder's own axes are taken");
+  }
   rope.scaling = {*scaling_named(family->scaling), encoder.family_default()};
   rope.axis_sections = {{head_dim->value / 4, head_dim->value / 4}, encoder.family_default()};
   rope.axis_order = {AxisOrder::contiguous, encoder.family_default()};

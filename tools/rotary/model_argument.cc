@@ -41,9 +41,9 @@ std::string rope_names(const Model& model) {
 
 void ModelArgument::add_to(CLI::App& command) {
   command.add_option("MODEL", word_,
-                     "A folder with a config.json, a config.json, a .gguf, a .safetensors (the\n"
-                     "config.json beside it), or a preset's name (see `rotary presets`). Without\n"
-                     "MODEL, the flags under \"Model by flags\" describe one");
+                     "A folder with a config.json or params.json, either file, a .gguf (of a split\n"
+                     "one the first), a .safetensors (the .json beside it), or a preset's name (see\n"
+                     "`rotary presets`). Without MODEL, the flags under \"Model by flags\" describe one");
   command
       .add_option("--pairing", pairing_,
                   "Which two lanes form a pair: half_split (i, i + pairs), interleaved (2i, 2i + 1),\n"

@@ -137,6 +137,19 @@ TEST(Shapes, StatedPairing) {
             "rope_interleaved true: not read for model_type llama, which is half_split");
 }
 
+TEST(Shapes, WhatIsNotReadSaysSo) {
+  for (
+      const auto& [keys, warning] :
+      {std::pair{R"(, "rotary_emb_scale_base": 512)", "rotary_emb_scale_base: not a key that is read"},
+       {R"(, "original_rope": false)", "original_rope false: only ChatGLM's original rope is described"},
+       {R"(, "vision_config": {"model_type": "pixtral", "head_dim": 64, "rope_parameters": {"rope_type": "spiral"}})",
+        "vision_config.rope_parameters.rope_type \"spiral\": not read; the encoder's own axes are taken"}}) {
+    const auto model = load(llama(keys));
+    ASSERT_EQ(model.warnings().size(), 1U) << keys;
+    EXPECT_TRUE(model.warnings()[0].starts_with(warning)) << model.warnings()[0];
+  }
+}
+
 TEST(Shapes, ModelsWithoutARope) {
   EXPECT_FAILS(Model::from_config(R"({"model_type": "falcon", "alibi": true})"), StatusCode::unsupported,
                "alibi true: it has no rotary embedding");
