@@ -101,7 +101,7 @@ class ROTARY_API Model {
   std::optional<std::int64_t> length() const noexcept { return length_; }
 
   /// The model with the numbers that a peer computes from the same description; what changed says so in
-  /// values(). Errors: unsupported, where the peer cannot run one of the ropes.
+  /// values(). Of a model as it was read, not of one that is a peer's already. Errors: unsupported, where the peer cannot run one of the ropes.
   Result<Model> as(Peer peer) const;
   /// One rope as a peer computes it, for sequences of `length` tokens; without one, for length(). `rope` is an
   /// index into ropes().

@@ -5,9 +5,12 @@
 //     angle_i = scale_i * (theta_i / divisor_i)      theta_0 = position, theta_i+1 = theta_i *
 //     base^(-2/rotary_dim)
 //
-// scale_i is llama.cpp's freq_scale (linear: 1 / factor), divisor_i its frequency factors (llama3, longrope,
-// ...); where it mixes two angles (YaRN) scale_i is W_i / w_i instead. Several axes run side by side, one
-// theta each.
+// scale_i is llama.cpp's freq_scale (linear, YaRN: 1 / factor), divisor_i its frequency factors (llama3, longrope,
+// ...). YaRN mixes the angle that is scaled with the one that is not:
+//
+//     angle_i = scale_i * theta_i * (1 - kept_i) + theta_i * kept_i      kept_i: the ramp, 1 where W_i = w_i
+//
+// Several axes run side by side, one theta each.
 #include <cmath>
 
 #include "angles/radians.hpp"
@@ -19,6 +22,7 @@ namespace {
 struct GgmlRows {
   float ratio;                        // base^(-2/rotary_dim)
   std::vector<float> scale, divisor;  // one a pair
+  std::vector<float> kept = {};       // YaRN: one a pair; else empty
   std::vector<std::uint8_t> axis;
   std::size_t axes;
   RadianRow turn;
@@ -40,11 +44,25 @@ struct GgmlRows {
           for (std::size_t a = 0; a < axes; ++a) theta[a] *= ratio;
         }
       }
-      for (std::size_t j = 0; j < count; ++j) angle[j] = scale[begin + j] * (angle[j] / divisor[begin + j]);
+      for (std::size_t j = 0; j < count; ++j) {
+        const float whole = angle[j] / divisor[begin + j];
+        angle[j] = scale[begin + j] * whole;
+        if (!kept.empty()) angle[j] = angle[j] * (1.0f - kept[begin + j]) + whole * kept[begin + j];
+      }
       turn(angle, count, cos + begin, sin + begin);
     }
   }
 };
+
+/// By which YaRN divides the slow pairs; 0: not YaRN.
+double yarn_factor(const Scaling& scaling) {
+  if (const auto* yarn = std::get_if<scaling::Yarn>(&scaling)) return yarn->factor;
+  if (const auto* yarn = std::get_if<scaling::DeepseekYarn>(&scaling)) return yarn->factor;
+  const auto* yarn = std::get_if<scaling::Telechat3Yarn>(&scaling);
+  if (yarn == nullptr) return 0;
+  const auto &context = yarn->max_position_embeddings, &original = yarn->original_max_position_embeddings;
+  return context && original ? *context / *original : yarn->factor;
+}
 
 }  // namespace
 
@@ -61,16 +79,17 @@ Result<std::shared_ptr<const AngleSource>> make_ggml_source(const Spectrum& spec
                 .axes = static_cast<std::size_t>(spectrum.axes()),
                 .turn = RadianRow(spectrum.attention_factor())};
   const auto* linear = std::get_if<scaling::Linear>(&spectrum.scaling());
-  const bool mixes = std::holds_alternative<scaling::Yarn>(spectrum.scaling()) ||
-                     std::holds_alternative<scaling::DeepseekYarn>(spectrum.scaling()) ||
-                     std::holds_alternative<scaling::Telechat3Yarn>(spectrum.scaling());
+  const double factor = yarn_factor(spectrum.scaling());
   for (std::size_t i = 0; i < inv_freq.size(); ++i) {
     const double unscaled =
         std::pow(*spectrum.base(), -static_cast<double>(i) / static_cast<double>(inv_freq.size()));
     if (linear != nullptr) {
       rows.scale[i] = static_cast<float>(1 / linear->factor);
-    } else if (mixes) {
-      rows.scale[i] = static_cast<float>(inv_freq[i] / unscaled);
+    } else if (factor != 0) {
+      // The ramp in fp32, as a quotient that is then taken from 1.
+      const double divided = factor == 1 ? 0 : (1 - inv_freq[i] / unscaled) / (1 - 1 / factor);
+      rows.scale[i] = static_cast<float>(1 / factor);
+      rows.kept.push_back(1.0f - static_cast<float>(std::clamp(divided, 0.0, 1.0)));
     } else if (!std::holds_alternative<scaling::None>(spectrum.scaling())) {
       rows.divisor[i] = static_cast<float>(unscaled / inv_freq[i]);
     }

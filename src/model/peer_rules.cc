@@ -232,12 +232,14 @@ constexpr PeerRule rules[] = {
 
     // Axes.
     {of(mlx), "M-RoPE runs as a plain rope: every pair follows the first axis",
-     [](PeerReading& r) { std::ranges::fill(r.axis, 0); }},
+     [](PeerReading& r) {
+       if (r.is_of_text) std::ranges::fill(r.axis, std::uint8_t{0});
+     }},
     {of(llama_cpp),
      "of M-RoPE in turns, the pairs that height and width leave over follow a fourth stream of positions, "
      "which is always 0: they stand still",
      [](PeerReading& r) {
-       if (!takes_turns(r.axis)) return;
+       if (!r.is_of_text || !takes_turns(r.axis)) return;
        for (std::size_t i = 0; i < r.axis.size(); ++i) {
          if (r.axis[i] == 0 && i % 3 != 0) r.axis[i] = 3;
        }

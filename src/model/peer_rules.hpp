@@ -21,6 +21,7 @@ struct PeerReading {
   std::optional<std::int64_t> context = {};  ///< max_position_embeddings
   std::string_view model_type = {};
   bool is_gguf = false;
+  bool is_of_text = true;  ///< not of an image encoder, which has its own code
   bool is_latent = false;  ///< latent attention: part of the head turns, behind one that does not
   bool original_length_assumed = false;  ///< nobody states it
   bool magnitude_is_settled = false;     ///< A is the architecture's, not a key's: every peer has it

@@ -25,6 +25,7 @@ impl::PeerReading reading_of(const Model& model, std::size_t rope, std::optional
   reading.context = entry.context;
   reading.model_type = model.model_type();
   reading.is_gguf = model.source() == Model::Source::gguf;
+  reading.is_of_text = entry.name != "vision";
   reading.is_latent = entry.rope.rotary_offset() > 0;
   reading.axis.assign(entry.rope.spectrum().axis().begin(), entry.rope.spectrum().axis().end());
   for (const ModelValue& value : model.values()) {

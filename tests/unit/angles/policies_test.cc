@@ -2,6 +2,7 @@
 // Policies fp32 and ggml: the steps as named, the errors that those steps are known to make, several axes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -171,6 +172,27 @@ TEST(Policies, AFrequencyWhoseProductLeavesFp32IsRefusedOrExact) {
   std::vector<float> cos(4), sin(4);
   angles.row(0, 99, std::span(cos), std::span(sin)).value();
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(std::hypot(cos[i], sin[i]), 1, 1e-6);
+}
+
+// The operator's own steps for DeepSeek-V3: base 10000, 64 lanes, factor 40, ramp from pair 10 to pair 23.
+TEST(Policies, GgmlMixesTwoAnglesForYarn) {
+  const scaling::Yarn yarn{.factor = 40, .mscale = 1, .mscale_all_dim = 1};
+  const auto source =
+      test::source(AnglePolicy::ggml, Spectrum::make({.rotary_dim = 64, .scaling = yarn}).value());
+  const float freq_scale = 1.0f / 40, theta_scale = std::pow(10000.0f, -2.0f / 64);
+  int equal = 0, compared = 0;
+  for (const std::int64_t p : {1, 100, 4095, 131071, 163839}) {
+    const auto row = rows<float>(*source, Positions::range(p, p + 1));
+    float theta = static_cast<float>(p);
+    for (int pair = 0; pair < 32; ++pair, theta *= theta_scale) {
+      const float y = (static_cast<float>(pair) - 10.0f) / 13.0f, mix = 1 - std::min(1.0f, std::max(0.0f, y));
+      const float angle = freq_scale * theta * (1 - mix) + theta * mix;
+      equal +=
+          row[static_cast<std::size_t>(pair)] == static_cast<float>(std::cos(static_cast<double>(angle)));
+      ++compared;
+    }
+  }
+  EXPECT_EQ(equal, compared);
 }
 
 }  // namespace

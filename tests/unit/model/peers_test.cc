@@ -261,6 +261,13 @@ TEST(Peers, LlamaCppLeavesPairsOfMRopeInTurnsStanding) {
   EXPECT_TRUE(config("[24, 20, 20]").rope_as(vllm, 0).reasons.empty());
 }
 
+TEST(Peers, AnImageEncoderIsNoTextModel) {
+  const Model model = preset("pixtral-12b");
+  const Rope& vision = model.find_rope("vision")->rope;
+  EXPECT_GT(vision.spectrum().axes(), 1);
+  for (const Peer peer : peers) EXPECT_EQ(model.as(peer)->find_rope("vision")->rope, vision) << name(peer);
+}
+
 TEST(Peers, ValuesSayWhatThePeerChanged) {
   const auto theirs = preset("gpt-oss-20b").as(llama_cpp);
   EXPECT_EQ(source_of(*theirs, "truncate"), "as llama.cpp");
