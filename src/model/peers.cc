@@ -87,22 +87,24 @@ void restate(std::vector<ModelValue>& values, std::size_t rope, const Scaling& b
              const PeerRope& after) {
   const Spectrum& theirs = after.rope->spectrum();
   const std::string from = impl::message("as ", name(after.peer));
-  for (const auto& [key, value] : fields_of(before)) {
-    std::erase_if(values, [&](const ModelValue& v) {
-      if (!is_value(v, rope, key)) return false;
-      const Fields now = fields_of(theirs.scaling());
-      return std::ranges::find(now, key, &Fields::value_type::first) == now.end();
-    });
-  }
   Fields now = fields_of(theirs.scaling());
   now.insert(now.begin(), {"scaling", std::string(name(theirs.scaling()))});
   now.emplace_back("attention_factor", theirs.attention_factor());
-  for (const auto& [key, value] : now) {
-    const auto stated = std::ranges::find_if(values, [&](const auto& v) { return is_value(v, rope, key); });
+  const auto is_kept = [&](std::string_view key) {
+    return std::ranges::find(now, key, &Fields::value_type::first) != now.end();
+  };
+  for (const Fields::value_type& field : fields_of(before)) {
+    std::erase_if(values,
+                  [&](const auto& v) { return is_value(v, rope, field.first) && !is_kept(field.first); });
+  }
+  for (const Fields::value_type& field : now) {
+    const ModelValue theirs_now{rope, std::string(field.first), field.second, from};
+    const auto stated =
+        std::ranges::find_if(values, [&](const auto& v) { return is_value(v, rope, field.first); });
     if (stated == values.end()) {
-      values.push_back({rope, std::string(key), value, from});
-    } else if (stated->value != value) {
-      *stated = {rope, std::string(key), value, from};
+      values.push_back(theirs_now);
+    } else if (stated->value != field.second) {
+      *stated = theirs_now;
     }
   }
   for (const std::string& reason : after.reasons) {
