@@ -21,7 +21,8 @@ class AdjacentRow {
   using D = hn::ScalableTag<Number>;
   static constexpr int step = hn::MaxLanes(D());
   static constexpr std::int64_t max_row_pairs = 256;
-  static constexpr int elements = 0;  // of a head: any
+  static constexpr int elements = 0;                        // of a head: any
+  static constexpr int most_held = many_registers ? 8 : 4;  // groups
   static constexpr bool holds_numbers = true;
 
   HWY_INLINE AdjacentRow(const RotateArgs& args, const Number* cos, const Number* sin, std::int64_t pairs)
@@ -47,7 +48,7 @@ class AdjacentRow {
   HWY_INLINE void operator()(const Element* in, Element* out) const {
     std::int64_t i = 0;
 #if !HWY_HAVE_SCALABLE
-    for (; i + 2 * step <= lanes_; i += 2 * step) Held<2>(*this, i)(in + i, out + i);
+    for (; i + 4 * step <= lanes_; i += 4 * step) Held<4>(*this, i)(in + i, out + i);
 #endif
     turn_from<hn::MaxLanes(D())>(in, out, i);
   }
@@ -112,7 +113,8 @@ class AdjacentWordsRow {
   using D = hn::ScalableTag<float>;
   static constexpr int step = hn::MaxLanes(D());
   static constexpr std::int64_t max_row_pairs = max_pairs;
-  static constexpr int elements = 0;  // of a head: any
+  static constexpr int elements = 0;   // of a head: any
+  static constexpr int most_held = 4;  // groups
   static constexpr bool holds_numbers = false;
 
   HWY_INLINE AdjacentWordsRow(const RotateArgs& args, const float* cos, const float* sin, std::int64_t pairs)

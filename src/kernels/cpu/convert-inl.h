@@ -15,6 +15,9 @@ namespace rotary::impl::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// 32, not the 16 of x86 before AVX-512.
+constexpr bool many_registers = !HWY_ARCH_X86 || HWY_MAX_BYTES >= 64;
+
 /// bf16 that whole vectors of are packed by the processor (AVX512-BF16).
 struct PackedBf16 {
   std::uint16_t bits;

@@ -33,7 +33,9 @@ class HalvesRow {
   using Number = Wide<Element>;
   using D = hn::ScalableTag<Number>;
   static constexpr std::int64_t max_row_pairs = is_bf16<Element> ? 256 : max_pairs;
-  static constexpr int elements = 0;                       // of a head: any
+  static constexpr int elements = 0;  // of a head: any
+  /// Groups whose numbers leave registers for a head.
+  static constexpr int most_held = is_bf16<Element> ? (many_registers ? 3 : 2) : (many_registers ? 8 : 4);
   static constexpr bool holds_numbers = is_bf16<Element>;  // and not only where they are
 
   HWY_INLINE HalvesRow(const RotateArgs& args, const Number* cos, const Number* sin, std::int64_t pairs)
@@ -57,6 +59,9 @@ class HalvesRow {
   HWY_INLINE void operator()(const Element* in, Element* out) const {
     std::int64_t i = 0;
 #if !HWY_HAVE_SCALABLE
+    if constexpr (Elements::vectors == 1) {
+      for (; i + 4 * Elements::lanes <= pairs_; i += 4 * Elements::lanes) Held<4>(*this, i)(in + i, out + i);
+    }
     for (; i + 2 * Elements::lanes <= pairs_; i += 2 * Elements::lanes) Held<2>(*this, i)(in + i, out + i);
     if (i + Elements::lanes <= pairs_) {
       Held<1>(*this, i)(in + i, out + i);

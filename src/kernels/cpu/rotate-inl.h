@@ -121,9 +121,6 @@ HWY_INLINE void turn_heads(const RotateArgs& args, std::int64_t token, const Ahe
   }
 }
 
-/// 32, not the 16 of x86 before AVX-512.
-constexpr bool many_registers = !HWY_ARCH_X86 || HWY_MAX_BYTES >= 64;
-
 template <class Row>
 HWY_INLINE std::int64_t group_count(const Row& row) {
 #if HWY_HAVE_SCALABLE
@@ -140,9 +137,19 @@ template <class Row, class Use>
 HWY_INLINE void with_groups(std::int64_t groups, const Use& use) {
 #if !HWY_HAVE_SCALABLE
   if (groups == 1) return use.template operator()<1>();
-  if (groups == 2) return use.template operator()<2>();
-  if (groups == 4) return use.template operator()<4>();
-  if constexpr (many_registers) {
+  if constexpr (Row::most_held >= 2) {
+    if (groups == 2) return use.template operator()<2>();
+  }
+  if constexpr (Row::most_held >= 3) {
+    if (groups == 3) return use.template operator()<3>();
+  }
+  if constexpr (Row::most_held >= 4) {
+    if (groups == 4) return use.template operator()<4>();
+  }
+  if constexpr (Row::most_held >= 6) {
+    if (groups == 6) return use.template operator()<6>();
+  }
+  if constexpr (Row::most_held >= 8) {
     if (groups == 8) return use.template operator()<8>();
   }
 #endif
