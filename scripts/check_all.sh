@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The slower checks, one stage after another; ends with the time of each and the test runner's own counts.
-# Usage: scripts/check_all.sh [stage ...]      stages: format python shared tsan fuzz arm asan-ubsan clang
+# Usage: scripts/check_all.sh [stage ...]      stages: format instructions python shared tsan fuzz arm asan-ubsan clang
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 stages=("$@")
-[[ ${#stages[@]} -gt 0 ]] || stages=(format python shared tsan fuzz arm asan-ubsan clang)
+[[ ${#stages[@]} -gt 0 ]] || stages=(format instructions python shared tsan fuzz arm asan-ubsan clang)
 summary=build/check-all-summary.txt
 mkdir -p build
 : >"$summary"
@@ -15,6 +15,13 @@ mkdir -p build
 check_format() {
   git ls-files -- '*.hpp' '*.h' '*.cc' | xargs clang-format --dry-run --Werror
   echo "Every source file is formatted."
+}
+
+# The speed, without the noise of a clock.
+check_instructions() {
+  cmake --preset check
+  cmake --build --preset check --target counted
+  scripts/check_instructions.py build/check/tests/counted
 }
 
 build_and_test() {
@@ -37,12 +44,13 @@ for stage in "${stages[@]}"; do
   log=build/check-all-$stage.log
   case $stage in
     format) check_format ;;
+    instructions) check_instructions ;;
     python) scripts/check_python.sh torch ;;
     arm) test_arm ;;
     *) build_and_test "$stage" ;;
   esac 2>&1 | tee "$log"
-  result=$(grep -E 'tests passed|is formatted|[0-9]+ (passed|skipped)' "$log" | tail -1)
-  printf '%-11s %4d s   %s\n' "$stage" $((SECONDS - began)) "$result" >>"$summary"
+  result=$(grep -E 'tests passed|is formatted|counts hold|[0-9]+ (passed|skipped)' "$log" | tail -1)
+  printf '%-12s %4d s   %s\n' "$stage" $((SECONDS - began)) "$result" >>"$summary"
 done
 
 echo

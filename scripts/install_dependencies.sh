@@ -5,8 +5,8 @@
 set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config libhwy-dev nlohmann-json3-dev libcli11-dev)
-check_packages=(libgtest-dev librapidcheck-dev libmpfr-dev python3-dev python3-venv ccache)
-check_all_packages=(clang libclang-rt-14-dev clang-format g++-aarch64-linux-gnu qemu-user)
+check_packages=(libgtest-dev librapidcheck-dev libmpfr-dev libtbb-dev python3-dev python3-venv ccache)
+check_all_packages=(clang libclang-rt-14-dev clang-format g++-aarch64-linux-gnu qemu-user valgrind)
 
 case "${1:-}" in
   build) ;;

@@ -22,7 +22,8 @@ TEST(Usage, VersionAndHelpGoToStdout) {
   const Ran help = run_command({"--help"});
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_EQ(help.err, "");
-  for (const char* word : {"explain", "apply", "table", "presets", "bench", "doctor", "--version", "Exit codes", "70"})
+  for (const char* word :
+       {"explain", "apply", "table", "presets", "bench", "doctor", "--version", "Exit codes", "70"})
     EXPECT_NE(help.out.find(word), std::string::npos) << word;
 }
 

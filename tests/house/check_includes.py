@@ -28,6 +28,7 @@ ALLOWED = {
 # described by (rope.hpp and the calls in it) are one room, so that a model can hold a Rope.
 PUBLIC_ROOM = {
     "status": "base", "dtype": "base", "tensor": "base", "export": "base", "version": "base", "executor": "base",
+    "executors": "base",
     "spectrum": "spectrum", "axes": "spectrum", "scaling": "spectrum", "temperature": "spectrum", "length_rule": "spectrum",
     "peer": "model", "positions": "positions", "grids": "positions", "multimodal": "positions", "shards": "positions",
     "dual_chunk": "positions", "angles": "angles", "fope": "angles",
@@ -53,6 +54,8 @@ THIRD_PARTY = {
     "rapidcheck": ("tests/property", "tests/unit"),
     "mpfr.h": ("tests/unit", "tests/support"),
     "gmp.h": ("tests/unit", "tests/support"),
+    "omp.h": ("include/rotary/executors/openmp.hpp",),
+    "tbb/": ("include/rotary/executors/tbb.hpp",),
     # The platform: one file maps files and replaces them.
     "sys/": ("src/base/posix_files.cc", "tests"),
     "fcntl.h": ("src/base/posix_files.cc", "tests"),
@@ -113,12 +116,14 @@ def check_quoted(root, path, kind, room, include):
 def check_angle(path, kind, include):
     if STANDARD.fullmatch(include):
         return None
-    if kind == "include":
-        return "a public header includes <rotary/...> and the standard library alone"
     for prefix, places in THIRD_PARTY.items():
         if include.startswith(prefix):
-            here = any(f"{path.as_posix()}/".startswith(f"{place}/") for place in places)
-            return None if here else f"belongs to {', '.join(places)}"
+            if any(f"{path.as_posix()}/".startswith(f"{place}/") for place in places):
+                return None
+            if kind != "include":
+                return f"belongs to {', '.join(places)}"
+    if kind == "include":
+        return "a public header includes <rotary/...> and the standard library alone"
     return "is no header of the standard library, of this project or of a known dependency"
 
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <rotary/executors/thread_pool.hpp>
 #include <rotary/kernels.hpp>
 #include <rotary/rope.hpp>
 
@@ -12,7 +13,6 @@
 #include "render.hpp"
 #include "tensor_file.hpp"
 #include "text.hpp"
-#include "thread_executor.hpp"
 
 namespace rotary::tool {
 namespace {
@@ -123,7 +123,7 @@ std::string rotate(const Options& options, const TensorFile& input, const Rope& 
   const GivenPositions given = options.positions.load(rope.spectrum().axes(), &input);
   for (const auto& work : works) check_fit(given, input, work);
   const Angles angles = take(rope.angles(given.positions), given.blame, given.from + ": ");
-  ThreadExecutor executor(options.threads);
+  ThreadPool executor(options.threads);
   std::string kernel;
   for (auto& work : works) {
     auto plan = rope.plan(work.shape, {.kernel = options.kernel, .executor = &executor});

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <rotary/executors/thread_pool.hpp>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,6 @@
 #include "exit_code.hpp"
 #include "render.hpp"
 #include "text.hpp"
-#include "thread_executor.hpp"
 
 namespace rotary::tool {
 namespace {
@@ -132,7 +132,7 @@ void print(const Row& row) {
 }
 
 void bench(const Options& options) {
-  std::optional<ThreadExecutor> pool;
+  std::optional<ThreadPool> pool;
   if (options.threads > 1) pool.emplace(options.threads);
   std::vector<BenchCase> cases = bench_cases(options.threads, options.quick);
   std::erase_if(cases,

@@ -117,7 +117,8 @@ template <class D, class Element>
 struct Group {
   static constexpr int vectors = is_bf16<Element> ? 2 : 1;
   static constexpr int lanes = vectors * static_cast<int>(hn::MaxLanes(D()));
-  HWY_INLINE Group() {}  // g++ makes implicit ones for no target in particular, where NEON's vectors are unknown
+  HWY_INLINE Group() {
+  }  // g++ makes implicit ones for no target in particular, where NEON's vectors are unknown
   hn::Vec<D> v[vectors];
 };
 

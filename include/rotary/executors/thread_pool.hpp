@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// A small pool of threads of its own, for programs that have none. Of the standard library alone.
+///
+///     rotary::ThreadPool pool(4);  // three threads and the caller's
+///     rope.rotate(angles, q, k, {.executor = &pool}).value();
+///
+/// Between calls its threads look out for work for some fifty microseconds, then sleep. The caller never waits
+/// for one to wake: it takes every task that nobody else has begun.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <rotary/executor.hpp>
+#include <thread>
+#include <vector>
+
+namespace rotary {
+
+class ThreadPool final : public Executor {
+ public:
+  /// `workers` with the caller's thread; 0: one for each that the machine runs at once. Where the system
+  /// refuses a thread there are fewer.
+  explicit ThreadPool(int workers = 0) {
+    if (workers <= 0) workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    try {
+      helpers_.reserve(static_cast<std::size_t>(workers - 1));
+      for (int i = 1; i < workers; ++i) helpers_.emplace_back([this] { help(); });
+    } catch (const std::exception&) {
+      // Those that run, and the caller, do the whole.
+    }
+  }
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+  ~ThreadPool() override {
+    stop_.store(true);
+    call();
+    for (std::thread& helper : helpers_) helper.join();
+  }
+
+  int workers() const noexcept override { return static_cast<int>(helpers_.size()) + 1; }
+  bool inside() const noexcept override { return working_for() == this; }
+
+  /// While another thread's run is under way, this one is done by its caller alone.
+  void run(std::int64_t tasks, Body body, void* context) noexcept override {
+    if (inside() || helpers_.empty()) return body(context, 0, tasks);
+    std::unique_lock<std::mutex> mine(running_, std::try_to_lock);
+    if (!mine.owns_lock()) return body(context, 0, tasks);
+    body_ = body;
+    context_ = context;
+    tasks_ = tasks;
+    chunk_ = std::max<std::int64_t>(1, tasks / (4 * std::int64_t{workers()}));
+    next_.store(0, std::memory_order_relaxed);
+    open_.store(true);
+    call();
+    work();
+    open_.store(false);
+    // Who came in before is at its last tasks; nobody comes in any more.
+    while (active_.load() != 0) std::this_thread::yield();
+  }
+
+ private:
+  static const ThreadPool*& working_for() noexcept {
+    static thread_local const ThreadPool* pool = nullptr;
+    return pool;
+  }
+
+  void call() noexcept {
+    calls_.fetch_add(1);
+    calls_.notify_all();
+  }
+
+  void work() noexcept {
+    const ThreadPool* const outer = working_for();
+    working_for() = this;
+    for (std::int64_t begin; (begin = next_.fetch_add(chunk_)) < tasks_;) {
+      body_(context_, begin, std::min(begin + chunk_, tasks_));
+    }
+    working_for() = outer;
+  }
+
+  void help() noexcept {
+    std::uint32_t seen = 0;
+    while (true) {
+      for (int looks = 0; calls_.load() == seen && looks < 2000; ++looks) pause();
+      calls_.wait(seen);
+      seen = calls_.load();
+      if (stop_.load()) return;
+      active_.fetch_add(1);
+      if (open_.load()) work();
+      active_.fetch_sub(1);
+    }
+  }
+
+  static void pause() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+
+  std::vector<std::thread> helpers_;
+  std::mutex running_;
+  // Written while nobody is active and the pool is not open.
+  Body body_ = nullptr;
+  void* context_ = nullptr;
+  std::int64_t tasks_ = 0, chunk_ = 1;
+  alignas(64) std::atomic<std::int64_t> next_ = 0;
+  alignas(64) std::atomic<std::uint32_t> calls_ = 0;
+  std::atomic<int> active_ = 0;
+  std::atomic<bool> open_ = false, stop_ = false;
+};
+
+}  // namespace rotary
