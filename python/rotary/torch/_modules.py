@@ -68,9 +68,10 @@ class RotaryEmbedding(nn.Module):
             return cos, sin
         angles = rope.angles(position_ids)
         numbers = "float64" if x.dtype == torch.float64 else "float32"
-        cos, sin = torch.from_numpy(angles.cos(numbers)), torch.from_numpy(angles.sin(numbers))
-        cos, sin = torch.cat((cos, cos), dim=-1).to(x.dtype), torch.cat((sin, sin), dim=-1).to(x.dtype)
-        remember(rope, angles, cos, sin)
+        with torch.inference_mode(False):  # so that writing into the tables is noticed
+            cos, sin = torch.from_numpy(angles.cos(numbers)), torch.from_numpy(angles.sin(numbers))
+            cos, sin = torch.cat((cos, cos), dim=-1).to(x.dtype), torch.cat((sin, sin), dim=-1).to(x.dtype)
+            remember(rope, angles, cos, sin)
         return cos, sin
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:

@@ -46,7 +46,7 @@ class Tables(Turned):
 
     def __init__(self, report: Report, rope: Rope | None, angles: Angles | None, *tables: torch.Tensor) -> None:
         self.report, self.kept, self.turned_by = report, angles, rope
-        self.written = [(weakref.ref(table), table._version) for table in tables]
+        self.written = [(weakref.ref(table), table._version) for table in tables if rope is not None]
 
     def made(self, *tables: torch.Tensor) -> bool:
         return len(tables) == len(self.written) and all(
@@ -194,8 +194,9 @@ def _replace_forward(model: nn.Module, module: nn.Module, report: Report, angles
             rope = embedding.rope
             if rope.axes > 1 and ids.ndim == 2:
                 ids = ids.expand(rope.axes, -1, -1)
-            kept = rope.angles(ids)
-            made = as_tables(rope, kept, embedding, x.dtype)
+            with torch.inference_mode(False):  # so that writing into them is noticed
+                kept = rope.angles(ids)
+                made = as_tables(rope, kept, embedding, x.dtype)
         else:
             made = own(*args, **kwargs)
         tables = [t for t in (made if isinstance(made, tuple) else (made,)) if isinstance(t, torch.Tensor)]

@@ -58,6 +58,17 @@ def test_tables_that_somebody_changes_are_taken_as_they_are() -> None:
     torch.testing.assert_close(mixed, q * other[0][:, None] + torch.cat((-q[..., 32:], q[..., :32]), -1) * sin[:, None])
 
 
+def test_inference_mode() -> None:
+    q = torch.randn(1, 2, 3, 64)
+    embedding, ids = rt.RotaryEmbedding(LLAMA), torch.arange(3)[None]
+    want = rt.apply_rotary_pos_emb(q, q, *embedding(q, ids))
+    with torch.inference_mode():
+        cos, sin = embedding(q.clone(), ids.clone())
+        assert torch.equal(rt.apply_rotary_pos_emb(q.clone(), q, cos, sin)[0], want[0])
+        cos.zero_()
+        assert not torch.equal(rt.apply_rotary_pos_emb(q, q, cos, sin)[0], want[0]), "writing is noticed here too"
+
+
 def test_both_orders_of_heads_and_tokens() -> None:
     q = torch.randn(1, 2, 3, 64)
     cos, sin = rt.RotaryEmbedding(LLAMA)(q, torch.arange(3)[None])

@@ -110,10 +110,21 @@ def test_a_stretched_model(angles: str) -> None:
     rt.restore(model)
 
 
+@pytest.mark.parametrize("family", ["llama", "gptj", "llama4_text"])
+def test_inference_mode(family: str) -> None:
+    model = tiny(family)
+    with torch.inference_mode():
+        before = logits(model)
+        report = rt.accelerate(model)
+        torch.testing.assert_close(logits(model), before, rtol=0, atol=1e-5)
+        assert report.calls > 0 and report.passed == 0
+        rt.restore(model)
+
+
 def test_what_follows_the_length_is_left_and_said() -> None:
     """Frequencies that a call chooses stay the model's; its tables are turned by."""
     model = tiny("phi3", rope_parameters=LONG, original_max_position_embeddings=16)
-    with torch.no_grad():
+    with torch.inference_mode():
         before = logits(model)
         report = rt.accelerate(model)
         torch.testing.assert_close(logits(model), before, rtol=0, atol=1e-5)
