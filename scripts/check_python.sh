@@ -30,7 +30,7 @@ environment() {
   echo "$wanted" >"$place/wanted"
 }
 
-base=python/tests/requirements.txt heavy=python/tests/torch/requirements.txt
+base=python/tests/requirements.txt heavy=python/tests/with_torch/requirements.txt
 environment base "$base"
 # The build tree is kept, so that the next build is a small one; ccache is found by CMake.
 rm -rf build/python/wheel
@@ -38,9 +38,9 @@ build/python/base/bin/pip wheel --quiet --disable-pip-version-check --no-build-i
   --config-settings=build-dir=build/python/cmake --wheel-dir build/python/wheel .
 
 if [[ $tier == numpy ]]; then
-  place=build/python/base tests=(python/tests --ignore=python/tests/torch) types=(python/tests/*.py)
+  place=build/python/base tests=(python/tests --ignore=python/tests/with_torch) types=(python/tests/*.py)
 else
-  place=build/python/heavy tests=(python/tests/torch python/tests/test_docs.py) types=(python/tests/torch/*.py)
+  place=build/python/heavy tests=(python/tests/with_torch python/tests/test_docs.py) types=(python/tests/with_torch/*.py)
   if [[ -n ${ROTARY_HEAVY_SITE:-} ]]; then
     environment heavy "$base"
     echo "$ROTARY_HEAVY_SITE" >"$place/lib/$(ls "$place/lib")/site-packages/heavy.pth"
@@ -52,10 +52,14 @@ else
 fi
 "$place/bin/pip" install --quiet --disable-pip-version-check --no-deps --force-reinstall build/python/wheel/*.whl
 
-if "$place/bin/python" -c 'import torch' 2>/dev/null || [[ $tier == numpy ]]; then
-  excluded=()
-  [[ $tier == torch ]] || excluded=(--exclude 'rotary\.(torch|transformers)')
-  "$place/bin/mypy" --cache-dir "build/python/mypy-$tier" --package rotary "${excluded[@]}"
+if [[ $tier == numpy ]]; then
+  package=(--module rotary)
+  for file in python/rotary/_*[a-z].py; do package+=(--module "rotary.$(basename "$file" .py)"); done
+else
+  package=(--package rotary)
+fi
+if [[ $tier == numpy ]] || "$place/bin/python" -c 'import torch' 2>/dev/null; then
+  "$place/bin/mypy" --cache-dir "build/python/mypy-$tier" "${package[@]}"
   "$place/bin/mypy" --cache-dir "build/python/mypy-$tier" "${types[@]}"
 fi
 "$place/bin/pytest" --quiet "${tests[@]}" "$@"
