@@ -107,6 +107,7 @@ bool is_torch(nb::handle object) {
     const nb::dict modules = nb::cast<nb::dict>(nb::module_::import_("sys").attr("modules"));
     if (!modules.contains("torch")) return false;
     const nb::object module = modules["torch"];
+    if (!nb::hasattr(module, "Tensor") || !nb::hasattr(module, "empty_like")) return false;  // another torch
     torch.empty_like = nb::object(module.attr("empty_like")).release().ptr();
     torch.tensor = nb::object(module.attr("Tensor")).release().ptr();
   }

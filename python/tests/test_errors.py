@@ -214,3 +214,12 @@ def test_tables_that_cannot_be() -> None:
         rotary.Rope.from_table(good[0], good[0])
     with pytest.raises(ValueError, match="4"):
         rotary.Rope.from_table(good, good).rotate(np.ones((1, 1, 1, 4), np.float32), positions=4)
+
+
+def test_another_module_of_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module called torch that is not PyTorch is not asked for anything."""
+    import sys
+    import types
+
+    monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
+    assert ROPE.rotate(X, positions=1).shape == X.shape
