@@ -56,7 +56,9 @@ struct Ahead {
 };
 
 HWY_INLINE Ahead fetch_ahead(const RotateArgs& args, std::int64_t heads, std::int64_t element_bytes) {
-  constexpr std::int64_t distance = 4096, worthwhile = 65536;  // bytes
+  // Bytes. A pass over 16-bit elements moves fewer of them in the same time, and gains by looking farther.
+  const std::int64_t distance = element_bytes == 2 ? 8192 : 4096;
+  constexpr std::int64_t worthwhile = 65536;
   const std::int64_t head_bytes = 2 * args.pairs * element_bytes;
   if (args.tokens * heads * head_bytes < worthwhile) return {args.tokens, 0};
   const std::int64_t count = (distance + head_bytes - 1) / head_bytes;
