@@ -39,7 +39,7 @@ void mix(const double* from, const float* matrix, std::size_t kept, float* to) {
 
 Result<Spectrum> fope_spectrum(const SpectrumOptions& options, std::int64_t max_position_embeddings,
                                std::optional<std::int64_t> num_inv_freq) {
-  const auto all = Spectrum::make(options);
+  auto all = Spectrum::make(options);
   if (!all) return all;
   if (max_position_embeddings < 1) {
     return invalid("fope: max_position_embeddings ", max_position_embeddings, ": must be at least 1 token");

@@ -67,7 +67,7 @@ Result<Spectrum> spectrum_of(const VisionFamily& family, std::int64_t width, dou
     for (auto& a : axis) a = a == 0 ? 1 : 0;
     return both->with_axis(axis);
   }
-  const auto whole = Spectrum::make({.rotary_dim = width, .base = base, .scaling = scaling});
+  auto whole = Spectrum::make({.rotary_dim = width, .base = base, .scaling = scaling});
   if (!whole) return whole;
   std::vector<double> inv_freq;
   std::vector<std::uint8_t> axis;

@@ -12,7 +12,7 @@ namespace rotary {
 namespace {
 
 /// Below this the hand-over to other threads costs more than it saves.
-constexpr std::int64_t serial_bytes = 64 * 1024;
+constexpr std::int64_t serial_bytes = std::int64_t{64} * 1024;
 
 Status check_pointers(std::string_view operand, const Operand& x) {
   if (x.in.data == nullptr || x.out.data == nullptr) return impl::invalid(operand, ": null pointer");

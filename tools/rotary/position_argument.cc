@@ -34,7 +34,7 @@ Positions range(const std::string& text, std::int64_t axes) {
   if (!first || !last || *last < *first || __builtin_sub_overflow(*last, *first, &tokens))
     throw Failure(Exit::usage,
                   "--positions " + text + ": expected first:last with first <= last; last is left out");
-  const Positions one = Positions::range(*first, *last);
+  Positions one = Positions::range(*first, *last);
   if (axes == 1) return one;
   return take(Positions::axes(std::vector<Positions>(static_cast<std::size_t>(axes), one)), Exit::usage);
 }
