@@ -44,9 +44,23 @@ class Report:
 class Tables(Turned):
     """Beside a table: what made it, and for which model. Without a rope it only says whose it is."""
 
-    def __init__(self, report: Report, rope: Rope | None, angles: Angles | None, *tables: torch.Tensor) -> None:
-        self.report, self.kept, self.turned_by = report, angles, rope
+    def __init__(
+        self,
+        report: Report,
+        rope: Rope | None,
+        angles: Angles | None,
+        heads: dict[tuple[str, int, str, str], Rope],
+        *tables: torch.Tensor,
+    ) -> None:
+        self.report, self.kept, self.turned_by, self.heads = report, angles, rope, heads
         self.written = [(weakref.ref(table), table._version) for table in tables if rope is not None]
+
+    def head(self, rope: Rope, width: int, pairing: str, direction: str) -> Rope:
+        """The rope around a head of that width; `heads` lives as long as the module."""
+        key = (rope.name, width, pairing, direction)
+        if key not in self.heads:
+            self.heads[key] = rope.replace(head_dim=width, rotary_offset=0, pairing=pairing, direction=direction)
+        return self.heads[key]
 
     def made(self, *tables: torch.Tensor) -> bool:
         return len(tables) == len(self.written) and all(
@@ -69,9 +83,8 @@ class _Turn(torch.autograd.Function):
         return (None, None, None, *(back if isinstance(back, tuple) else (back,)))
 
 
-@functools.lru_cache(maxsize=256)
-def _head(rope: Rope, width: int, pairing: str, direction: str) -> Rope:
-    return rope.replace(head_dim=width, rotary_offset=0, pairing=pairing, direction=direction)
+def _plain(x: torch.Tensor) -> torch.Tensor:
+    return x.detach() if x.requires_grad else x
 
 
 class Function:
@@ -118,12 +131,12 @@ class Function:
         tokens = xs[0].shape[2 if layout == "bhtd" else 1]
         gradient = wants_gradient(*xs)
         if mark.turned_by is not None and mark.kept is not None and mark.made(*tables):
-            rope, angles = _head(mark.turned_by, xs[0].shape[-1], r.pairing, r.direction), mark.kept
+            rope, angles = mark.head(mark.turned_by, xs[0].shape[-1], r.pairing, r.direction), mark.kept
             if angles.tokens != tokens or xs[0].shape[-1] < rope.rotary_dim:
                 return None
             if gradient:
                 return _Turn.apply(rope, angles, layout, *xs)
-            return rope.rotate(*(x.detach() for x in xs), angles=angles, layout=layout)
+            return rope.rotate(*map(_plain, xs), angles=angles, layout=layout)
         if gradient or wants_gradient(*tables) or tables[0].ndim not in (2, 3) or tables[0].shape[-2] != tokens:
             return None
         cos, sin = torch.view_as_real(tables[0]).unbind(-1) if r.complex else tables[::-1] if r.sin_first else tables
@@ -162,6 +175,7 @@ def _replace_forward(model: nn.Module, module: nn.Module, report: Report, angles
     """Gives the module a forward that marks its tables, and makes them where the library can."""
     own = module.forward
     found: dict[str | None, Embedding] = {}
+    heads: dict[tuple[str, int, str, str], Rope] = {}
     ropes = _ropes_of(getattr(module, "config", getattr(model, "config", None)), angles)
     rope_type = getattr(module, "rope_type", None)
     for layer_type in _layer_types(module):
@@ -200,7 +214,7 @@ def _replace_forward(model: nn.Module, module: nn.Module, report: Report, angles
         else:
             made = own(*args, **kwargs)
         tables = [t for t in (made if isinstance(made, tuple) else (made,)) if isinstance(t, torch.Tensor)]
-        mark = Tables(report, rope, kept, *tables)
+        mark = Tables(report, rope, kept, heads, *tables)
         for table in tables:
             table.rotary_tables = mark  # type: ignore[attr-defined]
         return made
