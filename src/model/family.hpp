@@ -43,7 +43,8 @@ struct Family {
   bool full_too = false;     ///< layer 0 is one of them too
   bool full_last = false;    ///< the last layer is one of them too
   NoRope no_rope = NoRope::none;
-  std::array<std::int64_t, 3> sections = {};     ///< of M-RoPE, as a file states them; 0: none where it is silent
+  std::array<std::int64_t, 3> sections =
+      {};  ///< of M-RoPE, as a file states them; 0: none where it is silent
   AxisOrder axis_order = AxisOrder::contiguous;  ///< of the sections
   bool time_section_last = false;                ///< the sections are stated as h, w, t
   bool window_at_end = false;                    ///< the lanes that turn are the last of the head

@@ -232,8 +232,9 @@ std::optional<Scaling> scaling_named(std::string_view word) {
 ScalingReading read_scaling(const Keys& dict, const Keys& top, ModelBuilder& builder) {
   const auto type = type_of(dict, builder);
   if (const auto fope = dict.boolean("use_fope"); fope && fope->value) {
-    builder.fail(StatusCode::unsupported, fope->from,
-                 ": FoPE mixes cos and sin by matrices that stand in the weights; fope.hpp makes tables of them");
+    builder.fail(
+        StatusCode::unsupported, fope->from,
+        ": FoPE mixes cos and sin by matrices that stand in the weights; fope.hpp makes tables of them");
     return {};
   }
   const auto scaling = scaling_named(type.value);

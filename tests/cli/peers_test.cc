@@ -104,7 +104,8 @@ TEST(As, ReachesTableAndApply) {
   const Ran ran =
       run_command({"table", "ministral-3-3b", "--as", "vllm", "--positions", "0:2", "--out", table});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_TRUE(has(ran.err, "rope \"default\", as vllm, angles exact, A = 1.2772588722239782 included")) << ran.err;
+  EXPECT_TRUE(has(ran.err, "rope \"default\", as vllm, angles exact, A = 1.2772588722239782 included"))
+      << ran.err;
   EXPECT_EQ(run_command({"apply", "--help"}).out.find("--as PEER") != std::string::npos, true);
 }
 

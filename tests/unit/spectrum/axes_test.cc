@@ -128,7 +128,8 @@ TEST(Spectrum, AxialHasAScheduleForEachAxis) {
   EXPECT_DOUBLE_EQ(s.inv_freq()[37], 0.7196856730011519);
   EXPECT_EQ(Spectrum::axial(Sections{16, 7}, 1e4).status().message(),
             "rotary_dim 7: must be even, from 0 to 8192");
-  EXPECT_EQ(Spectrum::axial(Sections{8192, 2}, 1e4).status().message(), "join: axis_sections: sum over 4096 at section 1");
+  EXPECT_EQ(Spectrum::axial(Sections{8192, 2}, 1e4).status().message(),
+            "join: axis_sections: sum over 4096 at section 1");
 }
 
 }  // namespace
