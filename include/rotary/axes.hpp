@@ -3,7 +3,8 @@
 /// Which position axis drives which pair. A model states two things: how many pairs each axis has (its
 /// sections), and in which order they lie (its AxisOrder). Together they are one map, the axis of each pair:
 ///
-///     auto map = rotary::axis_map(AxisOrder::interleaved, std::array{24, 20, 20}).value();
+///     const std::vector<std::int64_t> sections = {24, 20, 20};
+///     auto map = rotary::axis_map(AxisOrder::interleaved, sections).value();
 ///     map[0], map[1], map[2], map[3];   // 0 1 2 0: time, height, width, time
 ///
 /// Sections are always in the order of the position axes: sections[a] pairs for axis a.
