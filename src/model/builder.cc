@@ -64,6 +64,10 @@ void ModelBuilder::set_names(std::string architecture, std::string model_type) {
 
 void ModelBuilder::add_rope(const RopeDescription& description) {
   if (failed()) return;
+  if (description.context && description.context->value < 1) {
+    return malformed(description.context->from, " ", description.context->value,
+                     ": must be at least 1 token");
+  }
   const auto spectrum = spectrum_of(description, options_.length);
   if (!spectrum) return malformed("rope ", description.name, ": ", spectrum.status().message());
   const std::int64_t head_dim = description.head_dim.value, width = description.rotary_dim.value;

@@ -6,7 +6,7 @@
 namespace rotary::impl {
 namespace {
 
-constexpr std::string_view head_dim_keys[] = {"head_dim", "kv_channels"};
+constexpr std::string_view head_dim_keys[] = {"head_dim", "kv_channels", "attention_head_dim"};
 constexpr std::string_view hidden_keys[] = {"hidden_size", "n_embd", "d_model", "dim"};
 constexpr std::string_view heads_keys[] = {"num_attention_heads", "n_head", "n_heads", "num_heads"};
 constexpr std::string_view width_keys[] = {"rotary_dim", "rope_dim", "rotary_emb_dim", "n_rot"};

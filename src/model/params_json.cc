@@ -186,7 +186,11 @@ class ParamsReader {
     };
     rope.base = number("rope_theta", 150000);
     const auto factor = number("rope_scaling_factor", 32), length = number("initial_context_length", 4096);
-    if (!(factor.value > 1) || builder_.failed()) return;
+    if (!(factor.value >= 1))
+      return builder_.malformed(factor.from, " ", factor.value, ": must be at least 1");
+    if (!(length.value >= 1))
+      return builder_.malformed(length.from, " ", length.value, ": must be at least 1 token");
+    if (factor.value == 1 || builder_.failed()) return;
     scaling::Yarn yarn;
     take(rope, "factor", yarn.factor, factor);
     take(rope, "original_max_position_embeddings", yarn.original_max_position_embeddings, length);

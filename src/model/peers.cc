@@ -19,6 +19,13 @@ bool is_value(const ModelValue& value, std::size_t rope, std::string_view key) {
   return value.rope == rope && value.key == key;
 }
 
+/// "rope_parameters.full_attention.truncate", not "text_config.rope_parameters.truncate".
+bool is_of_a_layer_type(std::string_view key) {
+  const std::string_view dictionary = key.substr(0, key.rfind('.'));
+  return key.find('.') != key.npos && !dictionary.ends_with("rope_parameters") &&
+         !dictionary.ends_with("rope_scaling");
+}
+
 impl::PeerReading reading_of(const Model& model, std::size_t rope, std::optional<std::int64_t> length) {
   const ModelRope& entry = model.ropes()[rope];
   impl::PeerReading reading{.scaling = entry.rope.spectrum().scaling(), .length = length};
@@ -36,8 +43,7 @@ impl::PeerReading reading_of(const Model& model, std::size_t rope, std::optional
       reading.magnitude_is_settled =
           yarn != nullptr && yarn->attention_factor && !value.from.ends_with("attention_factor");
     }
-    if (is_value(value, rope, "truncate"))
-      reading.truncate_is_nested = std::ranges::count(value.from, '.') > 1;
+    if (is_value(value, rope, "truncate")) reading.truncate_is_nested = is_of_a_layer_type(value.from);
   }
   return reading;
 }

@@ -51,7 +51,7 @@ std::optional<std::size_t> rope_of(const Model& model, std::string_view name) {
     const ModelRope* found = model.find_rope(rope);
     return found ? std::optional(static_cast<std::size_t>(found - model.ropes().data())) : std::nullopt;
   };
-  if (name.find("local") != name.npos) return named("local");
+  if (name.find("local") != name.npos || name.find("sliding_attention") != name.npos) return named("local");
   return model.find_rope("default") ? named("default") : named("global");
 }
 

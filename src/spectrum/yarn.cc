@@ -124,6 +124,7 @@ Result<Frequencies> frequencies(const scaling::Telechat3Yarn& s, const SpectrumO
     return invalid(s.name, ": original_max_position_embeddings: missing, and max_position_embeddings too");
   }
   if (Status status = check_positive(s.name, "attn_factor", s.attn_factor); !status.ok()) return status;
+  if (Status status = check_factor(s.name, s.factor); !status.ok()) return status;
   const double factor = context && s.original_max_position_embeddings ? *context / *original : s.factor;
   return ramped({.factor = factor,
                  .original_max_position_embeddings = *original,

@@ -57,6 +57,8 @@ TEST(ExplainPeers, SaysTheDifferenceInWords) {
 TEST(ExplainPeers, SaysNothingWhereAllAgree) {
   EXPECT_FALSE(has(explain({"llama-3.1-8b"}), "peers"));
   for (const Json& entry : explain_json({"llama-3.1-8b"})["peers"]) EXPECT_EQ(entry["status"], "same");
+  // At the first token nothing turns, and yet frequencies differ, not axes.
+  EXPECT_FALSE(has(explain({"gpt-oss-20b", "--length", "1"}), "axis"));
 }
 
 TEST(ExplainPeers, SaysWhoseLengthDecidesAndWhatItGives) {

@@ -21,14 +21,17 @@ std::string times_words(double ratio) {
 
 std::string number(double value) { return rounded(value, 9); }
 
+/// Of that many tokens; 1 where there is no other, since nothing turns at 0.
+std::int64_t last_position(std::int64_t tokens) { return std::max<std::int64_t>(tokens - 1, 1); }
+
 std::string angle_words(const PeerReport& report) {
   const auto& d = report.difference;
   const std::string pairs = std::to_string(d.pairs) + (d.pairs == 1 ? " pair" : " pairs");
   if (d.angle == 0) return pairs + " follow another axis";
   const double turns = std::fabs(d.angle) / (2 * std::numbers::pi);
   return "the angle of pair " + std::to_string(d.worst_pair) + " at position " +
-         std::to_string(report.tokens - 1) + " differs by " + rounded(std::fabs(d.angle)) + " rad" +
-         (turns >= 1 ? " (" + rounded(turns) + " turns)" : "") + ", the furthest of " + pairs;
+         std::to_string(last_position(report.tokens)) + " differs by " + rounded(std::fabs(d.angle)) +
+         " rad" + (turns >= 1 ? " (" + rounded(turns) + " turns)" : "") + ", the furthest of " + pairs;
 }
 
 /// What the peer gives, and why.
@@ -73,7 +76,7 @@ std::vector<PeerReport> peer_reports(const Model& model, std::optional<std::int6
     for (const Peer peer : peers) {
       PeerReport report{i, tokens, ours, model.rope_as(peer, i, tokens), {}};
       if (report.theirs.rope.ok()) {
-        report.difference = difference(ours, *report.theirs.rope, static_cast<double>(tokens - 1));
+        report.difference = difference(ours, *report.theirs.rope, static_cast<double>(last_position(tokens)));
       }
       reports.push_back(std::move(report));
     }

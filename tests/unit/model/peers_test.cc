@@ -121,6 +121,13 @@ TEST(Peers, TransformersSeesNoTruncateInsideALayerType) {
   EXPECT_NEAR(global(model), 0.00679495949, 1e-11);
   EXPECT_NEAR(global(model.as(transformers).value()), 0.00701571391, 1e-11);
   EXPECT_NEAR(global(model.as(vllm).value()), 0.00679495949, 1e-11);
+
+  // A text model within a larger one is no layer type.
+  const Model nested = read(R"({"model_type": "qwen2_vl", "text_config": {"model_type": "qwen2_vl_text",
+      "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 131072,
+      "rope_parameters": {"rope_type": "yarn", "rope_theta": 150000, "factor": 32.0, "truncate": false,
+                          "original_max_position_embeddings": 4096, "mrope_section": [8, 12, 12]}}})");
+  EXPECT_NEAR(spectrum_as(transformers, nested).inv_freq()[12], 0.00679495949, 1e-11);
 }
 
 TEST(Peers, LlamaCppKnowsTheTwoBetasByHeart) {

@@ -64,6 +64,12 @@ constexpr Fault of_llama[] = {
     {"a fraction of a token", R"("max_position_embeddings": 4096.5})",
      "max_position_embeddings 4096.5: must be a whole number"},
     {"more than a whole number holds", R"("max_position_embeddings": 1e300})", "must be a whole number"},
+    {"a context of nothing", R"("max_position_embeddings": 0})",
+     "max_position_embeddings 0: must be at least 1 token"},
+    {"a factor that is not used",
+     R"("max_position_embeddings": 8192, "rope_scaling": {"rope_type": "telechat3-yarn", "factor": "nan",
+        "original_max_position_embeddings": 4096}})",
+     "factor nan: must be finite and at least 1"},
     {"too many layers", R"("n_layer": 2, "layer_types": ["full_attention"]})",
      "layer_types: 1 entries, must be one a layer, 2"},
     {"text after the document", R"("rope_theta": 1e4} {})", "not JSON at byte"},
@@ -86,6 +92,7 @@ constexpr Fault of_mistral[] = {
 };
 
 constexpr Fault of_gpt_oss[] = {
+    {"a factor below one", R"("rope_scaling_factor": -7})", "rope_scaling_factor -7: must be at least 1"},
     {"no number", R"("rope_ntk_alpha": "one"})", "rope_ntk_alpha: expected a number, got text \"one\""},
     {"a length of zero", R"("rope_scaling_factor": 4, "rope_theta": 0})",
      "base 0: must be positive and finite"},

@@ -141,6 +141,8 @@ TEST(Stored, LocalAndGlobal) {
   const Checkpoint files(R"({"model_type": "gemma3_text", "num_hidden_layers": 6})");
   files.store<float>({{"model.rotary_emb.inv_freq", plain(1e6, 128)},
                       {"model.rotary_emb_local.inv_freq", plain(1e4, 128)},
+                      {"model.rotary_emb.sliding_attention_inv_freq", plain(1e4, 128)},
+                      {"model.rotary_emb.full_attention_inv_freq", plain(1e6, 128)},
                       {"model.layers.5.self_attn.rotary_emb.inv_freq", plain(1e6, 128)}});
   const auto model = files.load();
   EXPECT_EQ(agreement(model, 0), "equal to fp32 rounding");
