@@ -11,10 +11,13 @@
 namespace rotary::impl {
 namespace {
 
+/// The stride of an axis of one element means nothing and may be any number, too large to step by even once.
+std::int64_t step(std::int64_t extent, std::int64_t stride) noexcept { return extent > 1 ? stride : 0; }
+
 const std::byte* at(const void* data, const HeadsShape& s, std::int64_t size, std::int64_t row,
                     std::int64_t token, std::int64_t lane) noexcept {
   return static_cast<const std::byte*>(data) +
-         (row * s.batch_stride + token * s.token_stride + lane * s.lane_stride) * size;
+         (row * s.batch_stride + token * s.token_stride + lane * step(s.head_dim, s.lane_stride)) * size;
 }
 std::byte* at(void* data, const HeadsShape& s, std::int64_t size, std::int64_t row, std::int64_t token,
               std::int64_t lane) noexcept {
@@ -33,9 +36,6 @@ void divide_rows(Real* rows, std::int64_t tokens, std::int64_t pairs) noexcept {
     }
   }
 }
-
-/// The stride of an axis of one element means nothing and may be any number, too large to step by even once.
-std::int64_t step(std::int64_t extent, std::int64_t stride) noexcept { return extent > 1 ? stride : 0; }
 
 }  // namespace
 
