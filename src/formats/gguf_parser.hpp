@@ -13,19 +13,18 @@
 #include <string_view>
 #include <vector>
 
-#include "base/message.hpp"
 #include "formats/reader.hpp"
+#include "formats/refusing.hpp"
 
 namespace rotary::impl {
 
-class GgufParser {
+class GgufParser : public Refusing {
  public:
   GgufParser(std::span<const std::byte> bytes, const std::string& origin)
-      : bytes_(bytes), reader_(bytes), origin_(origin) {}
+      : Refusing(origin), bytes_(bytes), reader_(bytes) {}
 
   /// False if the file is refused; status() says why.
   bool run();
-  const Status& status() const noexcept { return status_; }
 
   std::uint32_t version = 0;
   bool big_endian = false;
@@ -48,21 +47,8 @@ class GgufParser {
   template <class Kept, class Stored>
   bool number_as(formats::GgufValue& out);
 
-  template <class... Pieces>
-  bool fail_as(StatusCode code, const Pieces&... pieces) {
-    status_ = failure(code, origin_, ": ", where_, pieces...);
-    return false;
-  }
-  template <class... Pieces>
-  bool fail(const Pieces&... pieces) {
-    return fail_as(StatusCode::malformed, pieces...);
-  }
-
   std::span<const std::byte> bytes_;
   Reader reader_;
-  const std::string& origin_;
-  std::string where_;  ///< "key "x": ", for messages
-  Status status_;
 };
 
 /// A number or a bool as a double.

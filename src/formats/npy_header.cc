@@ -5,8 +5,8 @@
 #include <charconv>
 
 #include "base/in_quotes.hpp"
-#include "base/message.hpp"
 #include "base/names.hpp"
+#include "formats/refusing.hpp"
 #include "formats/tensor_size.hpp"
 
 namespace rotary::impl {
@@ -16,11 +16,10 @@ namespace {
 constexpr std::string_view codes[] = {"f8", "f4", "f2", "V2", "",   "",   "i8", "i4",
                                       "i2", "i1", "u8", "u4", "u2", "u1", "b1"};
 
-class Parser {
+class Parser : public Refusing {
  public:
-  Parser(std::string_view text, const std::string& origin) : text_(text), origin_(origin) {}
+  Parser(std::string_view text, const std::string& origin) : Refusing(origin), text_(text) {}
 
-  const Status& status() const noexcept { return status_; }
   const NpyHeader& header() const noexcept { return header_; }
 
   bool run() {
@@ -121,21 +120,9 @@ class Parser {
     return fail("header, byte ", at_, ": expected ", what, ", got ",
                 got.empty() ? "its end" : in_quotes(got));
   }
-  template <class... Pieces>
-  bool fail_as(StatusCode code, const Pieces&... pieces) {
-    status_ = failure(code, origin_, ": ", pieces...);
-    return false;
-  }
-  template <class... Pieces>
-  bool fail(const Pieces&... pieces) {
-    return fail_as(StatusCode::malformed, pieces...);
-  }
-
   std::string_view text_;
-  const std::string& origin_;
   std::size_t at_ = 0;
   NpyHeader header_;
-  Status status_;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "base/message.hpp"
 #include "base/names.hpp"
 #include "formats/reader.hpp"
+#include "formats/refusing.hpp"
 #include "formats/safetensors_names.hpp"
 #include "formats/tensor_size.hpp"
 
@@ -23,13 +24,11 @@ using nlohmann::json;
 using namespace impl;  // NOLINT: this file is a source of impl with a public face
 
 /// Takes nlohmann's events; returning false ends the parse, and status() says why.
-class HeaderHandler {
+class HeaderHandler : public Refusing {
  public:
   HeaderHandler(const std::string& origin, std::span<const std::byte> data, std::vector<FileTensor>& tensors,
                 Metadata& metadata)
-      : origin_(origin), data_(data), tensors_(tensors), metadata_(metadata) {}
-
-  const Status& status() const noexcept { return status_; }
+      : Refusing(origin), data_(data), tensors_(tensors), metadata_(metadata) {}
 
   bool null() { return unexpected("null"); }
   bool boolean(bool) { return unexpected("a boolean"); }
@@ -118,16 +117,6 @@ class HeaderHandler {
 
   std::string entry() const { return message("tensor ", in_quotes(tensors_.back().name), ": "); }
 
-  template <class... Pieces>
-  bool fail_as(StatusCode code, const Pieces&... pieces) {
-    status_ = failure(code, origin_, ": ", pieces...);
-    return false;
-  }
-  template <class... Pieces>
-  bool fail(const Pieces&... pieces) {
-    return fail_as(StatusCode::malformed, pieces...);
-  }
-
   /// A value of a kind that has no place here.
   bool unexpected(std::string_view got) {
     switch (place_) {
@@ -167,11 +156,9 @@ class HeaderHandler {
     return true;
   }
 
-  const std::string& origin_;
   std::span<const std::byte> data_;
   std::vector<FileTensor>& tensors_;
   Metadata& metadata_;
-  Status status_;
   Place place_ = Place::outside;
   Field field_ = Field::dtype;
   std::string key_;
