@@ -84,9 +84,8 @@ class XposSource final : public AngleSource {
 
 Result<std::shared_ptr<const AngleSource>> make_xpos_source(std::shared_ptr<const AngleSource> source,
                                                             const Xpos& xpos) {
-  for (const auto& [name, value, least] :
-       {std::tuple{"scale_base", xpos.scale_base, 0.0}, {"gamma", xpos.gamma, 0.0}}) {
-    if (!std::isfinite(value) || value <= least)
+  for (const auto& [name, value] : {std::pair{"scale_base", xpos.scale_base}, {"gamma", xpos.gamma}}) {
+    if (!std::isfinite(value) || value <= 0)
       return invalid("xpos: ", name, " ", value, ": must be positive and finite");
   }
   if (!std::isfinite(xpos.centre)) return invalid("xpos: centre ", xpos.centre, ": must be finite");
