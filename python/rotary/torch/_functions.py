@@ -7,7 +7,6 @@ import torch
 
 from .._core import Angles, Rope
 from . import _pure
-from ._ops import half_of
 
 
 class Turned:
@@ -49,12 +48,7 @@ def rotate_by_rows(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """By rows of [tokens, width] or [batch, tokens, width]; cos and sin may need a gradient."""
     if wants_gradient(cos, sin):
-        if lanes:
-            cos, sin = half_of(cos, pairing), half_of(sin, pairing)
-        return (
-            _pure.rotate(q, cos, sin, pairing, direction, layout),
-            _pure.rotate(k, cos, sin, pairing, direction, layout),
-        )
+        return _pure.rotate_by_rows(q, k, cos, sin, lanes, pairing, direction, layout)
     turned: tuple[torch.Tensor, torch.Tensor] = torch.ops.rotary.rotate_by_rows(
         q, k, cos, sin, lanes, pairing, direction, layout
     )

@@ -113,9 +113,4 @@ class LearnedRotary(nn.Module):
         with torch.autocast(q.device.type, enabled=False):
             angle = _pure.angles(self.inv_freq.float(), axis, positions)
             cos, sin = angle.cos() * self.rope.attention_factor, angle.sin() * self.rope.attention_factor
-            turned = [
-                _pure.rotate(x, cos, sin, self.rope.pairing, self.rope.direction, layout, self.rope.rotary_offset)
-                for x in (q, k)
-                if x is not None
-            ]
-        return turned[0] if k is None else tuple(turned)
+            return _pure.rotate_by_rope(self.rope, q, k, cos, sin, layout)

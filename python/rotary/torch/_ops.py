@@ -127,17 +127,8 @@ def _by_rows_elsewhere(
     direction: str,
     layout: str,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    if lanes:
-        cos, sin = half_of(cos, pairing), half_of(sin, pairing)
-    return (
-        _like(q, _pure.rotate(q, cos, sin, pairing, direction, layout)),
-        _like(k, _pure.rotate(k, cos, sin, pairing, direction, layout)),
-    )
-
-
-def half_of(table: torch.Tensor, pairing: str) -> torch.Tensor:
-    """One number a pair, of a table with one a lane."""
-    return table[..., 0::2] if pairing == "interleaved" else table[..., : table.shape[-1] // 2]
+    turned_q, turned_k = _pure.rotate_by_rows(q, k, cos, sin, lanes, pairing, direction, layout)
+    return _like(q, turned_q), _like(k, turned_k)
 
 
 # Shapes, and gradients: the transpose is a rotation as well.
@@ -249,12 +240,7 @@ def rotate(
     if at.requires_grad:
         wide = torch.float64 if q.dtype == torch.float64 else torch.float32
         cos, sin = _pure.rows(rope, at, wide)
-        turned = [
-            _pure.rotate(x, cos, sin, rope.pairing, rope.direction, layout, rope.rotary_offset)
-            for x in (q, k)
-            if x is not None
-        ]
-        return turned[0] if k is None else tuple(turned)
+        return _pure.rotate_by_rope(rope, q, k, cos, sin, layout)
     if k is None:
         return torch.ops.rotary.rotate(q, at, key, layout)
     return torch.ops.rotary.rotate_qk(q, k, at, key, layout)

@@ -4,6 +4,8 @@ positions need a gradient."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from .._core import Rope
@@ -92,3 +94,34 @@ def rotate(
     if rotary_offset == 0 and end == x.shape[-1]:
         return turned
     return torch.cat((x[..., :rotary_offset], turned, x[..., end:]), dim=-1)
+
+
+def half_of(table: torch.Tensor, pairing: str) -> torch.Tensor:
+    """One number a pair, of a table with one a lane."""
+    return table[..., 0::2] if pairing == "interleaved" else table[..., : table.shape[-1] // 2]
+
+
+def rotate_by_rows(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    cos: torch.Tensor,
+    sin: torch.Tensor,
+    lanes: bool,
+    pairing: str,
+    direction: str,
+    layout: str,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """q and k turned by rows of one number a pair, or (lanes) one a lane."""
+    if lanes:
+        cos, sin = half_of(cos, pairing), half_of(sin, pairing)
+    return rotate(q, cos, sin, pairing, direction, layout), rotate(k, cos, sin, pairing, direction, layout)
+
+
+def rotate_by_rope(
+    rope: Rope, q: torch.Tensor, k: torch.Tensor | None, cos: torch.Tensor, sin: torch.Tensor, layout: str
+) -> Any:
+    """q, or q and k, turned by rows of this rope."""
+    turned = tuple(
+        rotate(x, cos, sin, rope.pairing, rope.direction, layout, rope.rotary_offset) for x in (q, k) if x is not None
+    )
+    return turned[0] if k is None else turned
