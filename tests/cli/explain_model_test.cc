@@ -3,15 +3,11 @@
 // file.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
-#include "run_command.hpp"
+#include "explain.hpp"
 #include "support/files.hpp"
 
 namespace rotary::testing {
 namespace {
-
-using Json = nlohmann::json;
 
 class Golden : public ::testing::TestWithParam<const char*> {};
 TEST_P(Golden, TextAndJson) {
@@ -97,14 +93,8 @@ TEST(ExplainLayers, ALayerWithoutARopeIsNull) {
 std::string explained(const std::string& config) {
   const TemporaryFolder folder;
   write_file(folder / "config.json", config);
-  std::string out;
-  for (const char c : run_command({"explain", folder / "config.json"}).out) {
-    const char piece = c == '\n' ? ' ' : c;
-    if (piece != ' ' || out.empty() || out.back() != ' ') out += piece;
-  }
-  return out;
+  return in_one_line(run_command({"explain", folder / "config.json"}).out);
 }
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 std::string llama(const std::string& more) {
   return R"({"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 2,
              "max_position_embeddings": 40960)" +

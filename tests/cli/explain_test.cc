@@ -1,28 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
-#include "run_command.hpp"
+#include "explain.hpp"
 #include "support/files.hpp"
 
 namespace rotary::testing {
 namespace {
 
-using Json = nlohmann::json;
-
-std::string explain(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "explain");
-  const Ran ran = run_command(arguments);
-  EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  EXPECT_EQ(ran.err, "");
-  return ran.out;
-}
-Json explain_json(std::vector<std::string> arguments) {
-  arguments.emplace_back("--json");
-  return Json::parse(explain(arguments));
-}
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 /// Line breaks of the report are for reading alone.
 std::string flowing(const std::string& text) {
   std::string out;

@@ -2,46 +2,26 @@
 // --as PEER, and what `rotary explain` says about those who read a file otherwise.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
-#include "run_command.hpp"
+#include "explain.hpp"
 #include "support/files.hpp"
 
 namespace rotary::testing {
 namespace {
 
-using Json = nlohmann::json;
-
-/// Without the line breaks, which are for reading alone.
-std::string explain(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "explain");
-  const Ran ran = run_command(arguments);
-  EXPECT_EQ(ran.exit_code, 0) << ran.err;
-  std::string out;
-  for (const char c : ran.out) {
-    const char piece = c == '\n' ? ' ' : c;
-    if (piece != ' ' || out.empty() || out.back() != ' ') out += piece;
-  }
-  return out;
-}
-Json explain_json(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "explain");
-  arguments.emplace_back("--json");
-  return Json::parse(run_command(arguments).out);
-}
+/// Without the line breaks.
+std::string words(const std::vector<std::string>& arguments) { return in_one_line(explain(arguments)); }
 Json of_peer(const Json& json, std::string_view peer) {
   for (const Json& entry : json["peers"])
     if (entry["peer"] == peer) return entry;
   return {};
 }
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 const std::vector<std::string> dynamic = {
     "--head-dim", "128",      "--scaling", "dynamic", "--factor", "2", "--max-position-embeddings",
     "4096",       "--length", "8192"};
 
 TEST(ExplainPeers, SaysTheDifferenceInWords) {
-  const std::string ministral = explain({"ministral-3-3b"});
+  const std::string ministral = words({"ministral-3-3b"});
   EXPECT_TRUE(has(ministral, "against the numbers above, at 262144 tokens")) << ministral;
   EXPECT_TRUE(has(ministral, "transformers, llama.cpp, sglang, mlx: the same numbers"));
   EXPECT_TRUE(
@@ -49,20 +29,20 @@ TEST(ExplainPeers, SaysTheDifferenceInWords) {
           "vllm: attention factor 1.27725887 instead of 1: scores of rotated lanes 1.631 times larger. Why: "
           "mscale and mscale_all_dim are not handed on to plain YaRN"));
   EXPECT_TRUE(
-      has(explain({"gpt-oss-20b"}),
+      has(words({"gpt-oss-20b"}),
           "llama.cpp, mlx: the angle of pair 12 at position 131071 differs by 28.93 rad (4.605 turns), the "
           "furthest of 9 pairs. Why: truncate cannot be switched off"));
 }
 
 TEST(ExplainPeers, SaysNothingWhereAllAgree) {
-  EXPECT_FALSE(has(explain({"llama-3.1-8b"}), "peers"));
+  EXPECT_FALSE(has(words({"llama-3.1-8b"}), "peers"));
   for (const Json& entry : explain_json({"llama-3.1-8b"})["peers"]) EXPECT_EQ(entry["status"], "same");
   // At the first token nothing turns, and yet frequencies differ, not axes.
-  EXPECT_FALSE(has(explain({"gpt-oss-20b", "--length", "1"}), "axis"));
+  EXPECT_FALSE(has(words({"gpt-oss-20b", "--length", "1"}), "axis"));
 }
 
 TEST(ExplainPeers, SaysWhoseLengthDecidesAndWhatItGives) {
-  const std::string text = explain(dynamic);
+  const std::string text = words(dynamic);
   EXPECT_TRUE(has(text, "Length: by the batch: recomputed when a longer sequence comes than ever before"));
   EXPECT_TRUE(has(text, "here base 30527.7367488"));
   EXPECT_TRUE(has(text, "llama.cpp: cannot run it: scaling type dynamic: llama.cpp has none"));
@@ -94,7 +74,7 @@ TEST(As, GivesThePeersNumbers) {
   EXPECT_NEAR(json["ropes"][0]["inv_freq"][12].get<double>(), 0.00701571391, 1e-11);
   EXPECT_EQ(of_peer(json, "llama.cpp")["status"], "differs")
       << "peers are measured against the file's reading";
-  const std::string text = explain({"ministral-3-3b", "--as", "vllm"});
+  const std::string text = words({"ministral-3-3b", "--as", "vllm"});
   EXPECT_TRUE(has(text, "as vllm computes it"));
   EXPECT_TRUE(has(text, "A = 1.27725887"));
   EXPECT_FALSE(has(text, "against the numbers above"));

@@ -13,13 +13,8 @@ namespace {
 using testing::base_of;
 using testing::find_value;
 using testing::llama;
+using testing::load;
 using testing::source_of;
-
-Model load(const std::string& json, const ModelOptions& options = {}) {
-  auto model = Model::from_config(json, "config.json", options);
-  EXPECT_SUCCEEDS(model);
-  return model.value();
-}
 
 TEST(Config, OldAndNewLayoutGiveTheSameRope) {
   const auto top = load(llama(R"(, "rope_theta": 500000.0)"));

@@ -11,23 +11,12 @@ namespace {
 
 using testing::base_of;
 using testing::llama;
+using testing::load;
+using testing::picture;
 using testing::source_of;
 
-/// One letter a layer: the first of its rope's name, or '-'.
-std::string picture(const Model& model) {
-  std::string text;
-  for (const auto& layer : model.layers()) text += layer ? model.ropes()[*layer].name[0] : '-';
-  return text;
-}
-
-Model load(const std::string& json) {
-  auto model = Model::from_config(json);
-  EXPECT_SUCCEEDS(model);
-  return model.value();
-}
-
 TEST(Layers, OneRopeForAll) {
-  const auto model = load(llama(""));
+  const auto model = Model::from_config(llama("")).value();
   EXPECT_EQ(picture(model), "dd");
   EXPECT_EQ(model.rope_for_layer(1).value(), model.ropes()[0].rope);
   EXPECT_FAILS(model.rope_for_layer(2), StatusCode::out_of_range, "config: layer 2: there are 2");

@@ -21,6 +21,19 @@ inline std::string llama(std::string_view keys) {
          std::string(keys) + "}";
 }
 
+inline Model load(const std::string& json, const ModelOptions& options = {}) {
+  auto model = Model::from_config(json, "config.json", options);
+  EXPECT_SUCCEEDS(model);
+  return model.value();
+}
+
+/// One letter a layer: the first of its rope's name, or '-'.
+inline std::string picture(const Model& model) {
+  std::string text;
+  for (const auto& layer : model.layers()) text += layer ? model.ropes()[*layer].name[0] : '-';
+  return text;
+}
+
 /// The value of that key, or null.
 inline const ModelValue* find_value(const Model& model, std::string_view key, std::size_t rope = 0) {
   const auto values = model.values();

@@ -14,19 +14,10 @@ namespace {
 using testing::base_of;
 using testing::find_value;
 using testing::llama;
+using testing::load;
+using testing::picture;
 using testing::source_of;
 
-Model load(const std::string& json, const ModelOptions& options = {}) {
-  auto model = Model::from_config(json, "config.json", options);
-  EXPECT_SUCCEEDS(model);
-  return model.value();
-}
-/// One letter a layer: the first of its rope's name, or '-'.
-std::string picture(const Model& model) {
-  std::string text;
-  for (const auto& layer : model.layers()) text += layer ? model.ropes()[*layer].name[0] : '-';
-  return text;
-}
 std::string model_of(std::string_view type, std::string_view keys) {
   return R"({"model_type": ")" + std::string(type) + R"(", "num_hidden_layers": 4)" + std::string(keys) + "}";
 }

@@ -29,24 +29,21 @@ namespace {
   EXPECT_FALSE(executor.inside());
 }
 
-#ifdef ROTARY_TEST_OPENMP
-TEST(Adapters, OpenMp) {
-  OpenMpExecutor executor(3), as_it_likes;
+template <class Adapter>
+void expect_adapts() {
+  Adapter executor(3), as_it_likes;
   EXPECT_EQ(executor.workers(), 3);
   EXPECT_GE(as_it_likes.workers(), 1);
   expect_same_bits(executor);
   expect_same_bits(as_it_likes);
 }
+
+#ifdef ROTARY_TEST_OPENMP
+TEST(Adapters, OpenMp) { expect_adapts<OpenMpExecutor>(); }
 #endif
 
 #ifdef ROTARY_TEST_TBB
-TEST(Adapters, Tbb) {
-  TbbExecutor executor(3), as_it_likes;
-  EXPECT_EQ(executor.workers(), 3);
-  EXPECT_GE(as_it_likes.workers(), 1);
-  expect_same_bits(executor);
-  expect_same_bits(as_it_likes);
-}
+TEST(Adapters, Tbb) { expect_adapts<TbbExecutor>(); }
 #endif
 
 }  // namespace
