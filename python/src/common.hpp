@@ -39,9 +39,15 @@ T word(const char* what, std::string_view text, std::optional<T> (*from_name)(st
   raise_value(std::string(what) + " \"" + std::string(text) + "\": expected " + expected);
 }
 
-inline constexpr const char* pairing_words = "half_split, interleaved or interleaved_to_half";
-inline constexpr const char* direction_words = "forward, inverse, gradient or inverse_gradient";
-inline constexpr const char* policy_words = "exact, fp32 or ggml";
+inline Pairing pairing_of(std::string_view text) {
+  return word("pairing", text, &pairing_from_name, "half_split, interleaved or interleaved_to_half");
+}
+inline Direction direction_of(std::string_view text) {
+  return word("direction", text, &direction_from_name, "forward, inverse, gradient or inverse_gradient");
+}
+inline AnglePolicy policy_of(std::string_view text) {
+  return word("angles", text, &angle_policy_from_name, "exact, fp32 or ggml");
+}
 
 /// "module.Class" of an object's type, for messages.
 std::string kind_of(nb::handle object);

@@ -15,8 +15,8 @@ ModelOptions model_options(std::optional<std::int64_t> length, const std::option
                            const std::string& angles, bool strict) {
   ModelOptions options;
   options.length = length;
-  if (pairing) options.pairing = word("pairing", *pairing, &pairing_from_name, pairing_words);
-  options.policy = word("angles", angles, &angle_policy_from_name, policy_words);
+  if (pairing) options.pairing = pairing_of(*pairing);
+  options.policy = policy_of(angles);
   options.strict = strict;
   return options;
 }

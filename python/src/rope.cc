@@ -17,14 +17,6 @@ std::vector<double> doubles(nb::handle object, const char* name) {
   return out;
 }
 
-Pairing pairing_of(std::string_view text) { return word("pairing", text, &pairing_from_name, pairing_words); }
-AnglePolicy policy_of(std::string_view text) {
-  return word("angles", text, &angle_policy_from_name, policy_words);
-}
-Direction direction_of(std::string_view text) {
-  return word("direction", text, &direction_from_name, direction_words);
-}
-
 double number_of(const nb::dict& dict, const char* key, double otherwise) {
   return dict.contains(key) ? nb::cast<double>(dict[key]) : otherwise;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotate and rotate_, and the Angles they take.
 #include <algorithm>
-#include <numeric>
 
 #include "positions.hpp"
 #include "rope.hpp"
@@ -14,9 +13,7 @@ namespace {
 constexpr std::int64_t most_bytes_under_the_lock = 64 * 1024;
 
 Layout layout_of(const nb::str& text) {
-  const char* word = text.c_str();
-  if (const auto layout = layout_from_name(word)) return *layout;
-  raise_value("layout \"" + std::string(word) + "\": expected bhtd, bthd or thd");
+  return word("layout", text.c_str(), &layout_from_name, "bhtd, bthd or thd");
 }
 
 Status run(const Rope& rope, const Angles& angles, const Operand& q, const Operand* k, std::int64_t bytes) {
@@ -127,14 +124,14 @@ nb::object rotate_by_rows(nb::handle q, nb::handle k, nb::handle cos, nb::handle
   table.width = shape.back();
   table.rotary_dim = lanes ? table.width : 0;
   RopeOptions options;
-  options.pairing = word("pairing", pairing, &pairing_from_name, pairing_words);
-  options.direction = word("direction", direction, &direction_from_name, direction_words);
+  options.pairing = pairing_of(pairing);
+  options.direction = direction_of(direction);
   const auto heads = Tensor(q, "q").heads(layout_of(layout));
   options.head_dim = heads.shape.head_dim;
   const PyRope rope{take(Rope::from_table(table, options))};
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(table.rows));
-  std::iota(rows.begin(), rows.end(), std::int64_t{0});
-  const nb::object at = nb::cast(take(Positions::ids(rows, batch, tokens)));
+  std::vector<std::int64_t> first_row(static_cast<std::size_t>(batch));
+  for (std::size_t b = 0; b < first_row.size(); ++b) first_row[b] = static_cast<std::int64_t>(b) * tokens;
+  const nb::object at = nb::cast(take(Positions::offsets(first_row, tokens)));
   return rotate_two(rope, q, k, at, nb::none(), layout);
 }
 

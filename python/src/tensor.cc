@@ -121,7 +121,7 @@ Tensor::Tensor(nb::handle object, const char* name, Access access) : object_(obj
     const bool found =
         PyObject_CheckBuffer(object.ptr()) != 0
             ? from_known_bfloat16(access) || from_buffer(object, access) || from_named_bfloat16(access)
-            : from_exchange(access) || from_dlpack(access);
+            : from_exchange() || from_dlpack(access);
     if (!found) {
       raise_type(std::string(name) + ": " + kind_of(object) +
                  ", expected an array of numpy, torch or anything else with a buffer or DLPack on the CPU");
@@ -141,7 +141,7 @@ void Tensor::check_access(bool readonly, Access access) const {
     raise_value(std::string(name_) + ": the array is read-only, so it cannot be turned in place");
 }
 
-bool Tensor::from_exchange(Access) {
+bool Tensor::from_exchange() {
   static PyObject* const attribute = PyUnicode_InternFromString(exchange_attribute);
   PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object_.ptr()));
   const nb::object capsule = nb::steal(PyObject_GetAttr(type, attribute));

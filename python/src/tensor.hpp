@@ -40,7 +40,7 @@ class Tensor {
   nb::object empty_like() const;
 
  private:
-  bool from_exchange(Access access);
+  bool from_exchange();
   bool from_buffer(nb::handle object, Access access);
   bool from_known_bfloat16(Access access);
   bool from_named_bfloat16(Access access);

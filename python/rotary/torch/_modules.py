@@ -13,7 +13,7 @@ from .._core import Model, Rope
 from .._types import ConfigLike
 from . import _pure
 from ._functions import remember
-from ._ops import described
+from ._ops import described, tables
 
 #: What others have saved beside the weights, and what a rope computes from its description.
 OLD_BUFFERS = ("inv_freq", "original_inv_freq", "cos_cached", "sin_cached", "freqs_cis", "embed_positions")
@@ -67,9 +67,8 @@ class RotaryEmbedding(nn.Module):
             cos, sin = torch.ops.rotary.rows(at, described(rope)[0], x.dtype)
             return cos, sin
         angles = rope.angles(position_ids)
-        numbers = "float64" if x.dtype == torch.float64 else "float32"
         with torch.inference_mode(False):  # so that writing into the tables is noticed
-            cos, sin = torch.from_numpy(angles.cos(numbers)), torch.from_numpy(angles.sin(numbers))
+            cos, sin = tables(angles, x.dtype)
             cos, sin = torch.cat((cos, cos), dim=-1).to(x.dtype), torch.cat((sin, sin), dim=-1).to(x.dtype)
             remember(rope, angles, cos, sin)
         return cos, sin

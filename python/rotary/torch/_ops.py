@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from .._core import Positions, Rope, _rotate_by_rows
+from .._core import Angles, Positions, Rope, _rotate_by_rows
 from . import _pure
 
 # An operator takes strings and tensors, so a rope travels as a key that is made of its numbers.
@@ -40,7 +40,7 @@ def _gradient_key(key: str) -> str:
     return key_of(_ropes[key].gradient)
 
 
-def _plain(x: torch.Tensor) -> torch.Tensor:
+def plain(x: torch.Tensor) -> torch.Tensor:
     return x.detach() if x.requires_grad else x
 
 
@@ -60,19 +60,24 @@ for _schema in (
 
 
 def _rotate_cpu(x: torch.Tensor, positions: torch.Tensor, rope: str, layout: str) -> torch.Tensor:
-    return _ropes[rope].rotate(_plain(x), positions=_plain(positions), layout=layout)
+    return _ropes[rope].rotate(plain(x), positions=plain(positions), layout=layout)
 
 
 def _rotate_qk_cpu(
     q: torch.Tensor, k: torch.Tensor, positions: torch.Tensor, rope: str, layout: str
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    return _ropes[rope].rotate(_plain(q), _plain(k), positions=_plain(positions), layout=layout)
+    return _ropes[rope].rotate(plain(q), plain(k), positions=plain(positions), layout=layout)
+
+
+def tables(angles: Angles, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    """cos and sin, [batch, tokens, pairs]: float64 for data of that type, else float32."""
+    numbers = "float64" if dtype == torch.float64 else "float32"
+    return torch.from_numpy(angles.cos(numbers)), torch.from_numpy(angles.sin(numbers))
 
 
 def _rows_cpu(positions: torch.Tensor, rope: str, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
-    angles = _ropes[rope].angles(_plain(positions))
-    numbers = "float64" if dtype == torch.float64 else "float32"
-    cos, sin = torch.from_numpy(angles.cos(numbers)), torch.from_numpy(angles.sin(numbers))
+    angles = _ropes[rope].angles(plain(positions))
+    cos, sin = tables(angles, dtype)
     return torch.cat((cos, cos), dim=-1).to(dtype), torch.cat((sin, sin), dim=-1).to(dtype)
 
 
@@ -87,7 +92,7 @@ def _by_rows_cpu(
     layout: str,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     turned: tuple[torch.Tensor, torch.Tensor] = _rotate_by_rows(
-        _plain(q), _plain(k), cos, sin, lanes, pairing, direction, layout
+        plain(q), plain(k), cos, sin, lanes, pairing, direction, layout
     )
     return turned
 

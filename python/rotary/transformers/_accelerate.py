@@ -15,6 +15,7 @@ from torch import nn
 
 from .._core import Angles, Model, Rope, _rotate_by_rows
 from ..torch._functions import Turned, wants_gradient
+from ..torch._ops import plain
 from ._probe import Embedding, Rotation, as_tables, probe_embedding, probe_rotation
 
 FUNCTION = re.compile(r"apply_\w*(rotary|rope)\w*")
@@ -83,10 +84,6 @@ class _Turn(torch.autograd.Function):
         return (None, None, None, *(back if isinstance(back, tuple) else (back,)))
 
 
-def _plain(x: torch.Tensor) -> torch.Tensor:
-    return x.detach() if x.requires_grad else x
-
-
 class Function:
     """What stands in a modeling file in place of one of its functions. Tables of models that are not accelerated go to
     the model's own function."""
@@ -136,7 +133,7 @@ class Function:
                 return None
             if gradient:
                 return _Turn.apply(rope, angles, layout, *xs)
-            return rope.rotate(*map(_plain, xs), angles=angles, layout=layout)
+            return rope.rotate(*map(plain, xs), angles=angles, layout=layout)
         if gradient or wants_gradient(*tables) or tables[0].ndim not in (2, 3) or tables[0].shape[-2] != tokens:
             return None
         cos, sin = torch.view_as_real(tables[0]).unbind(-1) if r.complex else tables[::-1] if r.sin_first else tables

@@ -11,6 +11,7 @@ import torch
 
 from .._core import Rope
 from ..torch import _pure
+from ..torch._ops import tables
 
 PAIRS, TOKENS, BATCH, HEADS = 4, 3, 2, 2
 PAIRINGS = ("half_split", "interleaved", "interleaved_to_half")
@@ -108,8 +109,7 @@ class Embedding(NamedTuple):
 
 def as_tables(rope: Rope, angles: Any, embedding: Embedding, dtype: torch.dtype) -> Any:
     """The module's own tables, from the library's angles."""
-    numbers = "float64" if dtype == torch.float64 else "float32"
-    cos, sin = torch.from_numpy(angles.cos(numbers)), torch.from_numpy(angles.sin(numbers))
+    cos, sin = tables(angles, dtype)
     if embedding.complex:
         return torch.complex(cos, sin)
     repeat = FORMS["halves" if embedding.form == "first_half" else embedding.form]
