@@ -26,7 +26,7 @@ inline Json explain_json(std::vector<std::string> arguments) {
   return Json::parse(explain(arguments));
 }
 /// Without the line breaks, which are for reading alone.
-inline std::string in_one_line(const std::string& text) {
+inline std::string flowing(const std::string& text) {
   std::string out;
   for (const char c : text) {
     const char piece = c == '\n' ? ' ' : c;

@@ -93,7 +93,7 @@ TEST(ExplainLayers, ALayerWithoutARopeIsNull) {
 std::string explained(const std::string& config) {
   const TemporaryFolder folder;
   write_file(folder / "config.json", config);
-  return in_one_line(run_command({"explain", folder / "config.json"}).out);
+  return flowing(run_command({"explain", folder / "config.json"}).out);
 }
 std::string llama(const std::string& more) {
   return R"({"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 2,

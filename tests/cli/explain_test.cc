@@ -7,16 +7,6 @@
 namespace rotary::testing {
 namespace {
 
-/// Line breaks of the report are for reading alone.
-std::string flowing(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    const char piece = c == '\n' ? ' ' : c;
-    if (piece != ' ' || out.empty() || out.back() != ' ') out += piece;
-  }
-  return out;
-}
-
 const std::vector<std::string> qwen_yarn = {"--base",   "1000000",   "--head-dim",
                                             "128",      "--scaling", "yarn",
                                             "--factor", "4",         "--original-max-position-embeddings",

@@ -9,7 +9,7 @@ namespace rotary::testing {
 namespace {
 
 /// Without the line breaks.
-std::string words(const std::vector<std::string>& arguments) { return in_one_line(explain(arguments)); }
+std::string words(const std::vector<std::string>& arguments) { return flowing(explain(arguments)); }
 Json of_peer(const Json& json, std::string_view peer) {
   for (const Json& entry : json["peers"])
     if (entry["peer"] == peer) return entry;

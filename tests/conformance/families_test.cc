@@ -4,12 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <rotary/model.hpp>
 #include <set>
 
-#include "support/data.hpp"
+#include "support/json.hpp"
 
 namespace rotary {
 namespace {
@@ -36,9 +35,8 @@ bool is_latent(const json& family) {
 }
 
 TEST(Families, EqualTransformersWhereAConfigIsSilent) {
-  std::ifstream file(testing::data_path("hf_families.json"));
   int compared = 0, pairings = 0;
-  const json families = json::parse(file).at("families");
+  const json families = testing::data_json("hf_families.json").at("families");
   for (const json& family : families) {
     const std::string type = family.at("model_type");
     SCOPED_TRACE(type);

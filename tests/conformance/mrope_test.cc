@@ -3,22 +3,18 @@
 // a prompt to its position ids.
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <rotary/model.hpp>
 #include <rotary/multimodal.hpp>
 
-#include "support/data.hpp"
+#include "support/json.hpp"
 
 namespace rotary {
 namespace {
 
 using nlohmann::json;
 
-json fixture() {
-  std::ifstream file(testing::data_path("mrope.json"));
-  return json::parse(file);
-}
+json fixture() { return testing::data_json("mrope.json"); }
 
 TEST(MRope, PairsFollowTheAxesOfTransformers) {
   const json all = fixture();

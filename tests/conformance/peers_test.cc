@@ -4,21 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <rotary/model.hpp>
 
-#include "support/data.hpp"
+#include "support/json.hpp"
 
 namespace rotary {
 namespace {
 
 using nlohmann::json;
 
-json entries() {
-  std::ifstream file(testing::data_path("peer_spectra.json"));
-  return json::parse(file).at("entries");
-}
+json entries() { return testing::data_json("peer_spectra.json").at("entries"); }
 
 /// fp32 numbers against doubles.
 bool near(double ours, double theirs) { return std::abs(ours - theirs) <= 1e-6 * std::abs(theirs); }

@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <rotary/model.hpp>
 #include <set>
 
-#include "support/data.hpp"
+#include "support/json.hpp"
 
 namespace rotary {
 namespace {
@@ -22,10 +21,7 @@ using nlohmann::json;
 // angle of position 1 is taken back, by a little more.
 constexpr double most_relative = 1e-6;
 
-json entries() {
-  std::ifstream file(testing::data_path("hf_presets.json"));
-  return json::parse(file).at("entries");
-}
+json entries() { return testing::data_json("hf_presets.json").at("entries"); }
 
 /// An image encoder's module holds one schedule, each axis takes all or half of it; DINOv3's leaves 2 pi to its
 /// coordinates.

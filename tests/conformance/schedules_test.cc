@@ -3,11 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <rotary/rope.hpp>
 
-#include "support/data.hpp"
+#include "support/json.hpp"
 #include "support/status_matchers.hpp"
 #include "support/tensor.hpp"
 
@@ -17,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 const json& fixture() {
-  static const json file = json::parse(std::ifstream(data_path("schedule_spectra.json")));
+  static const json file = data_json("schedule_spectra.json");
   return file;
 }
 

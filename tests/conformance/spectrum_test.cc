@@ -6,11 +6,10 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <rotary/model.hpp>
 
-#include "support/data.hpp"
+#include "support/json.hpp"
 
 namespace rotary {
 namespace {
@@ -26,10 +25,7 @@ std::int64_t ulps(float a, float b) {
                   std::int64_t{std::bit_cast<std::int32_t>(b)});
 }
 
-json entries() {
-  std::ifstream file(testing::data_path("hf_spectra.json"));
-  return json::parse(file).at("entries");
-}
+json entries() { return testing::data_json("hf_spectra.json").at("entries"); }
 
 std::string rope_name(const json& layer_type) {
   if (layer_type.is_null()) return "default";

@@ -7,19 +7,15 @@
 #include <rotary/positions.hpp>
 #include <vector>
 
+#include "support.hpp"
+
 namespace rotary {
 namespace {
 
-using Ids = std::vector<std::int64_t>;
-constexpr std::int64_t int64_max = std::numeric_limits<std::int64_t>::max();
+using testing::Ids;
+using testing::int64_max;
+using testing::numbers;
 constexpr std::int64_t int64_min = std::numeric_limits<std::int64_t>::min();
-
-/// Every number of one axis and row.
-std::vector<double> numbers(const Positions& p, std::int64_t axis = 0, std::int64_t row = 0) {
-  std::vector<double> all;
-  for (std::int64_t t = 0; t < p.tokens(); ++t) all.push_back(to_double(p.at(axis, row, t)));
-  return all;
-}
 
 TEST(Position, FixedPoint) {
   EXPECT_EQ(to_position(0.0).value(), (Position{0, 0}));
