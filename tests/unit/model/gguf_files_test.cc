@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <rotary/formats/gguf.hpp>
 #include <rotary/model.hpp>
 
 #include "gguf_writer.hpp"
 #include "model_checks.hpp"
 #include "support/data.hpp"
+#include "support/files.hpp"
 
 namespace rotary {
 namespace {
@@ -57,9 +57,7 @@ TEST(GgufFiles, APartAloneIsReadWithADoubt) {
 }
 
 TEST(GgufFiles, MissingAndForeignParts) {
-  const fs::path folder = fs::temp_directory_path() / "rotary_split_test";
-  fs::remove_all(folder);
-  fs::create_directories(folder);
+  const testing::TemporaryFolder folder;
   const auto target = [&](int number) {
     return folder / ("m-0000" + std::to_string(number) + "-of-00003.gguf");
   };
@@ -76,7 +74,6 @@ TEST(GgufFiles, MissingAndForeignParts) {
   EXPECT_FAILS(
       Model::from_path(folder / "renamed.gguf"), StatusCode::malformed,
       "part 1 of 3, but the name does not end in -00001-of-00003.gguf, so the other parts cannot be found");
-  fs::remove_all(folder);
   EXPECT_FAILS(llama_gguf().set_plain("split.count", "three").load(), StatusCode::malformed,
                "split.count: must be a number from 0 to 99999");
 }

@@ -6,13 +6,13 @@
 
 #include <bit>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <rotary/model.hpp>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include "support/files.hpp"
 
 namespace rotary::testing {
 
@@ -54,19 +54,12 @@ class GgufWriter {
     return file + data;
   }
   Result<Model> load(const ModelOptions& options = {}) const {
-    const std::string file = bytes();
-    const auto path = std::filesystem::temp_directory_path() / ("rotary_" + unique() + ".gguf");
-    std::ofstream(path, std::ios::binary) << file;
-    auto model = Model::from_path(path.string(), options);
-    std::filesystem::remove(path);
-    return model;
+    const TemporaryFolder folder;
+    write_file(folder / "model.gguf", bytes());
+    return Model::from_path(folder / "model.gguf", options);
   }
 
  private:
-  static std::string unique() {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    return std::string(test->test_suite_name()) + test->name();
-  }
   template <class T>
   requires std::is_trivially_copyable_v<T>
   static void put(std::string& out, T value) {

@@ -4,10 +4,10 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <rotary/model.hpp>
 
 #include "model_checks.hpp"
+#include "support/files.hpp"
 
 namespace rotary {
 namespace {
@@ -40,11 +40,11 @@ TEST(Path, Unreadable) {
 }
 
 TEST(Path, TooLarge) {
-  const auto path = std::filesystem::temp_directory_path() / "rotary_too_large.json";
-  std::ofstream(path).close();
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "config.json";
+  testing::write_file(path, "");
   std::filesystem::resize_file(path, (16 << 20) + 1);
-  EXPECT_FAILS(Model::from_path(path.string()), StatusCode::malformed, "16777217 bytes, at most 16777216");
-  std::filesystem::remove(path);
+  EXPECT_FAILS(Model::from_path(path), StatusCode::malformed, "16777217 bytes, at most 16777216");
 }
 
 TEST(Preset, Unknown) {

@@ -3,11 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <rotary/model.hpp>
 
 #include "model_checks.hpp"
+#include "support/files.hpp"
 
 namespace rotary {
 namespace {
@@ -195,16 +194,13 @@ TEST(Params, AreToldByTheirKeys) {
 }
 
 TEST(Params, AFolderHasOneOfTheTwo) {
-  const auto folder = std::filesystem::temp_directory_path() / "rotary_params_test";
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "params.json") << mistral();
-  EXPECT_EQ(Model::from_path(folder.string())->source(), Model::Source::params);
-  EXPECT_EQ(Model::from_path((folder / "consolidated.safetensors").string())->source(),
-            Model::Source::params);
-  std::ofstream(folder / "config.json") << testing::llama("");
-  EXPECT_EQ(Model::from_path(folder.string())->source(), Model::Source::hf_config);
-  EXPECT_EQ(Model::from_path((folder / "params.json").string())->source(), Model::Source::params);
-  std::filesystem::remove_all(folder);
+  const testing::TemporaryFolder folder;
+  testing::write_file(folder / "params.json", mistral());
+  EXPECT_EQ(Model::from_path(folder.path())->source(), Model::Source::params);
+  EXPECT_EQ(Model::from_path(folder / "consolidated.safetensors")->source(), Model::Source::params);
+  testing::write_file(folder / "config.json", testing::llama(""));
+  EXPECT_EQ(Model::from_path(folder.path())->source(), Model::Source::hf_config);
+  EXPECT_EQ(Model::from_path(folder / "params.json")->source(), Model::Source::params);
 }
 
 }  // namespace

@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <rotary/formats/safetensors.hpp>
 #include <rotary/model.hpp>
 
 #include "model_checks.hpp"
+#include "support/files.hpp"
 
 namespace rotary {
 namespace {
@@ -17,23 +16,15 @@ using formats::FileTensor;
 using testing::find_value;
 using testing::llama;
 using testing::source_of;
-namespace fs = std::filesystem;
 
 constexpr std::string_view layer_name = "model.layers.0.self_attn.rotary_emb.inv_freq";
 
 /// A folder with a config.json and weights.
 class Checkpoint {
  public:
-  explicit Checkpoint(const std::string& config) {
-    folder_ = fs::temp_directory_path() /
-              ("rotary_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-    write("config.json", config);
-  }
-  ~Checkpoint() { fs::remove_all(folder_); }
+  explicit Checkpoint(const std::string& config) { write("config.json", config); }
   void write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder_ / name) << text;
+    testing::write_file(folder_ / name, text);
   }
   template <class Element>
   void store(const std::vector<std::pair<std::string, std::vector<Element>>>& tensors,
@@ -45,15 +36,13 @@ class Checkpoint {
                       {static_cast<std::int64_t>(numbers.size())},
                       std::as_bytes(std::span(numbers))});
     }
-    ASSERT_TRUE(formats::save_safetensors((folder_ / file).string(), list).ok());
+    ASSERT_TRUE(formats::save_safetensors(folder_ / file, list).ok());
   }
-  Model load(const std::string& file = "") const {
-    return Model::from_path((folder_ / file).string()).value();
-  }
-  std::string path() const { return folder_.string(); }
+  Model load(const std::string& file = "") const { return Model::from_path(folder_ / file).value(); }
+  std::string path() const { return folder_.path(); }
 
  private:
-  fs::path folder_;
+  testing::TemporaryFolder folder_;
 };
 
 std::vector<float> plain(double base = 10000, std::size_t pairs = 64) {
