@@ -9,6 +9,12 @@ thread_local std::size_t count = 0, bytes = 0;
 thread_local bool refused = false;
 // Where malloc itself would fail, sanitizers stop the program.
 constexpr std::size_t largest = std::size_t{1} << 40;
+
+void* counted(std::size_t size) noexcept {
+  ++count;
+  bytes += size;
+  return size <= largest && !refused ? std::malloc(size != 0 ? size : 1) : nullptr;
+}
 }  // namespace
 
 namespace rotary::testing {
@@ -19,11 +25,11 @@ NoMemory::~NoMemory() { refused = false; }
 }  // namespace rotary::testing
 
 void* operator new(std::size_t size) {
-  ++count;
-  bytes += size;
-  void* memory = size <= largest && !refused ? std::malloc(size != 0 ? size : 1) : nullptr;
+  void* memory = counted(size);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+// The standard library's own takes memory from the one above, a sanitizer's does not.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return counted(size); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

@@ -76,11 +76,8 @@ static constexpr Kernel packing_bf16 = {"avx3_bf16", "as avx3, and the processor
 #endif
 
 static constexpr auto name = target_name(HWY_STR(HWY_NAMESPACE));
-[[maybe_unused]] static constexpr Kernel kernel = {{name.data(), name.size()},
-                                                   "SIMD by Highway, lane stride 1",
-                                                   unavailable<HWY_TARGET, HWY_NATIVE_FMA>,
-                                                   declines,
-                                                   rotate};
+[[maybe_unused]] static constexpr Kernel kernel = {name.data(), "SIMD by Highway, lane stride 1",
+                                                   unavailable<HWY_TARGET, HWY_NATIVE_FMA>, declines, rotate};
 
 }  // namespace rotary::impl::HWY_NAMESPACE
 

@@ -40,11 +40,8 @@ HWY_AFTER_NAMESPACE();
 namespace rotary::impl::HWY_NAMESPACE {
 
 static constexpr auto row_maker_name = target_name(HWY_STR(HWY_NAMESPACE));
-[[maybe_unused]] static constexpr RowMaker row_maker = {{row_maker_name.data(), row_maker_name.size()},
-                                                        is_supported<HWY_TARGET>,
-                                                        of_distance,
-                                                        of_phases,
-                                                        of_radians};
+[[maybe_unused]] static constexpr RowMaker row_maker = {row_maker_name.data(), is_supported<HWY_TARGET>,
+                                                        of_distance, of_phases, of_radians};
 
 }  // namespace rotary::impl::HWY_NAMESPACE
 

@@ -10,10 +10,10 @@
 
 namespace rotary::impl {
 
-/// "N_AVX2" to "avx2".
+/// "N_AVX2" to "avx2", which ends with a zero as a literal does.
 template <std::size_t size>
-constexpr std::array<char, size - 3> target_name(const char (&space)[size]) {
-  std::array<char, size - 3> name{};
+constexpr std::array<char, size - 2> target_name(const char (&space)[size]) {
+  std::array<char, size - 2> name{};
   for (std::size_t i = 0; i + 3 < size; ++i) {
     const char letter = space[i + 2];
     name[i] = 'A' <= letter && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
