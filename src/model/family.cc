@@ -13,36 +13,68 @@ constexpr auto halves = Pairing::half_split;
 constexpr auto adjacent = Pairing::interleaved;
 constexpr auto regroup = Pairing::interleaved_to_half;
 
+/// What Transformers' classes put in place of rope_parameters that are missing.
+constexpr std::string_view gpt_oss_scaling =
+    R"({"rope_type": "yarn", "factor": 32, "beta_fast": 32, "beta_slow": 1, "truncate": false,
+        "original_max_position_embeddings": 4096})";
+constexpr std::string_view ministral3_scaling =
+    R"({"rope_type": "yarn", "rope_theta": 1000000, "factor": 16, "original_max_position_embeddings": 16384,
+        "beta_fast": 32, "beta_slow": 1, "mscale": 1, "mscale_all_dim": 1, "llama_4_scaling_beta": 0.1})";
+constexpr std::string_view mistral4_scaling =
+    R"({"rope_type": "yarn", "rope_theta": 10000, "factor": 128, "original_max_position_embeddings": 8192,
+        "beta_fast": 32, "beta_slow": 1, "mscale": 1, "mscale_all_dim": 1, "llama_4_scaling_beta": 0.1})";
+constexpr std::string_view mistral_large4_scaling =
+    R"({"rope_type": "yarn", "rope_theta": 10000, "factor": 2048, "original_max_position_embeddings": 512,
+        "beta_fast": 32, "beta_slow": 1, "attention_factor": 1})";
+constexpr std::string_view cwm_scaling =
+    R"({"rope_type": "llama3", "rope_theta": 1000000, "factor": 16, "low_freq_factor": 1, "high_freq_factor": 4,
+        "original_max_position_embeddings": 8192})";
+constexpr std::string_view apertus_scaling =
+    R"({"rope_type": "llama3", "rope_theta": 12000000, "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4,
+        "original_max_position_embeddings": 8192})";
+constexpr std::string_view higgs_scaling =
+    R"({"rope_type": "llama3", "rope_theta": 500000, "factor": 32, "low_freq_factor": 0.125,
+        "high_freq_factor": 0.5, "original_max_position_embeddings": 1024})";
+
 // clang-format off
 constexpr Family families[] = {
     // Half-split in Transformers, reordered for GGUF.
-    {.model_types = "llama mistral ministral internlm2 internlm3 baichuan xverse minicpm olmo "
+    {.model_types = "llama mistral ministral internlm2 internlm3 xverse minicpm olmo "
                     "arcee deepseek chameleon aria_text voxtral_text diffllama granite_docling_text internlm idefics",
-     .gguf = "llama llama-embed mistral3 internlm2 baichuan xverse minicpm olmo arcee "
+     .gguf = "llama llama-embed mistral3 internlm2 xverse minicpm olmo arcee "
              "deepseek chameleon deci llada starcoder arctic bailingmoe neo-bert maincoder eagle3",
      .pairing = halves, .gguf_pairing = adjacent, .silent_head_dim = 128},
     {.model_types = "granite granitemoe granitemoeshared granite_swa granitemoe_swa", .gguf = "granite granitemoe",
      .pairing = halves, .gguf_pairing = adjacent, .gguf_switch = true},
     {.model_types = "granitemoehybrid", .gguf = "granitehybrid", .pairing = halves, .gguf_pairing = adjacent,
      .stated_positions = true, .gguf_switch = true},
-    {.model_types = "ministral3", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6, .head_dim = 128},
-    {.model_types = "mixtral cwm solar_open", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6},
+    {.model_types = "baichuan", .gguf = "baichuan", .pairing = halves, .gguf_pairing = adjacent,
+     .silent_head_dim = 128, .alibi_but_width = 4096},
+    {.model_types = "ministral3", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6, .head_dim = 128,
+     .scaling = ministral3_scaling},
+    {.model_types = "mixtral solar_open", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6},
+    {.model_types = "cwm", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6, .head_dim = 128,
+     .scaling = cwm_scaling},
+    {.model_types = "higgs_audio_v2", .pairing = halves, .base = 5e5, .head_dim = 128, .scaling = higgs_scaling},
     {.model_types = "mllama_text_model csm csm_depth_decoder_model evolla", .pairing = halves, .gguf_pairing = adjacent, .base = 5e5},
     {.model_types = "smollm3", .gguf = "smollm3", .pairing = halves, .gguf_pairing = adjacent, .base = 2e6,
      .pattern = 4, .no_rope = NoRope::every_nth},
 
     // Half-split in both.
-    {.model_types = "qwen qwen2 qwen2_moe qwen3_moe dbrx falcon falcon_h1 starcoder2 olmo2 olmoe orion phi3 phi3_v "
-                    "phi4_multimodal hunyuan_v1_dense hunyuan_v1_moe hy_v4 dots1 esm esmc plamo jais2 zamba2 exaone "
+    {.model_types = "qwen qwen2 qwen2_moe qwen3_moe dbrx falcon falcon_h1 starcoder2 olmo2 olmoe orion "
+                    "hunyuan_v1_dense hunyuan_v1_moe hy_v4 dots1 esm esmc plamo jais2 exaone "
                     "exaone_moe eurobert dia_encoder dia_decoder doge gpt_neox_japanese hrm_text hyperclovax jetmoe "
                     "kolibri1 kyutai_speech_to_text lara_mini mimi mimi_encoder mimi_decoder molmo2_text moshi neucodec "
                     "olmo_hybrid qwen3_omni_moe_talker_text qwen3_omni_moe_talker_code_predictor unlimited_ocr_text voxtral_realtime_text xcodec2 flint "
                     "deepseek_ocr2_text gradium_phonon_tts pocket_tts muse_glimmer_text glm_image_text",
      .gguf = "qwen qwen2 qwen2moe qwen3 qwen3moe dream llada-moe rnd1 dbrx falcon falcon-h1 grok starcoder2 olmo2 olmoe "
-             "orion phi3 hunyuan-moe hunyuan-dense talkie dots1 bert jina-bert-v3 nomic-bert nomic-bert-moe eurobert bitnet "
+             "orion hunyuan-moe hunyuan-dense talkie dots1 bert jina-bert-v3 nomic-bert nomic-bert-moe eurobert bitnet "
              "plamo plamo2 plamo3 codeshell openelm exaone exaone-moe jais2 smallthinker seed_oss grovemoe bailingmoe2 "
              "hy-v3 cogvlm pangu-embedded laguna mellum dflash minimax-m2 apertus lfm2 lfm2moe step35 mimo2",
      .pairing = halves, .gguf_pairing = halves},
+    {.model_types = "phi3 phi3_v phi4_multimodal", .gguf = "phi3", .pairing = halves, .gguf_pairing = halves,
+     .original_length = 4096},
+    {.model_types = "zamba2", .pairing = halves, .rope_switch = "use_mem_rope"},
     {.model_types = "flex_olmo muse_glimmer_assistant muse_spark_text", .pairing = halves, .base = 5e5},
     {.model_types = "nomic_bert", .pairing = halves, .gguf_pairing = halves, .base = 1000},
     {.model_types = "jina_embeddings_v3", .pairing = halves, .gguf_pairing = halves, .base = 2e4},
@@ -59,11 +91,12 @@ constexpr Family families[] = {
     {.model_types = "bitnet", .pairing = halves, .gguf_pairing = halves, .base = 5e5},
     {.model_types = "phimoe lfm2 lfm2_moe", .gguf = "phimoe", .pairing = halves, .gguf_pairing = halves, .base = 1e6},
     {.model_types = "olmo3", .pairing = halves, .gguf_pairing = halves, .base = 5e5, .local_base = 5e5, .pattern = 4},
-    {.model_types = "apertus apertus1p5_text", .pairing = halves, .gguf_pairing = halves, .base = 12e6},
+    {.model_types = "apertus apertus1p5_text", .pairing = halves, .gguf_pairing = halves, .base = 12e6,
+     .scaling = apertus_scaling},
     {.model_types = "minimax_m2", .pairing = halves, .gguf_pairing = halves, .base = 5e6, .head_dim = 128},
     {.model_types = "minimax", .pairing = halves, .base = 1e6, .pattern = 2, .full_first = true, .no_rope = NoRope::others},
     {.model_types = "gpt_oss", .gguf = "gpt-oss", .pairing = halves, .gguf_pairing = halves, .base = 150000,
-     .head_dim = 64, .truncate = false},
+     .head_dim = 64, .truncate = false, .scaling = gpt_oss_scaling},
     {.model_types = "gpt_neox", .gguf = "gptneox", .pairing = halves, .gguf_pairing = halves, .base = 1e4, .partial = 0.25},
     {.model_types = "phi phi-msft", .gguf = "phi2", .pairing = halves, .gguf_pairing = halves, .base = 1e4, .partial = 0.5},
     {.model_types = "stablelm", .gguf = "stablelm", .pairing = halves, .gguf_pairing = halves, .partial = 0.25},
@@ -83,8 +116,10 @@ constexpr Family families[] = {
     {.model_types = "gemma4_text gemma4 gemma4_unified_text diffusion_gemma_text", .gguf = "gemma4", .pairing = halves,
      .gguf_pairing = halves, .base = 1e6, .local_base = 1e4, .global_part = 0.25, .head_dim = 256, .global_head_dim = 512,
      .pattern = 6, .full_last = true},
-    {.model_types = "t5gemma2_text t5gemma2_decoder embedding_gemma2_text", .pairing = halves, .base = 1e6, .local_base = 1e4,
-     .head_dim = 256, .pattern = 6},
+    {.model_types = "t5gemma2_text t5gemma2_decoder", .pairing = halves, .base = 1e6, .local_base = 1e4, .head_dim = 256,
+     .pattern = 6},
+    {.model_types = "embedding_gemma2_text", .pairing = halves, .base = 1e6, .local_base = 1e4, .head_dim = 256,
+     .global_head_dim = 512, .pattern = 6, .full_last = true},
     {.model_types = "laguna", .pairing = halves, .gguf_pairing = halves, .base = 5e5, .local_base = 1e4, .head_dim = 128,
      .partial = 0.5, .local_partial = 1, .pattern = 1},
     {.model_types = "mellum", .pairing = halves, .gguf_pairing = halves, .base = 5e5, .local_base = 1e4, .head_dim = 128,
@@ -112,7 +147,8 @@ constexpr Family families[] = {
     {.model_types = "moonshine_streaming", .pairing = adjacent, .partial = 0.8},
     {.model_types = "blt blt_local_encoder blt_local_decoder blt_global_transformer", .pairing = adjacent, .base = 5e5},
     {.model_types = "blt_patcher", .pairing = adjacent},
-    {.model_types = "openai_privacy_filter", .pairing = adjacent, .base = 150000, .head_dim = 64},
+    {.model_types = "openai_privacy_filter", .pairing = adjacent, .base = 150000, .head_dim = 64,
+     .scaling = gpt_oss_scaling},
     {.model_types = "roformer", .pairing = adjacent},
     {.model_types = "llama4_text llama4", .gguf = "llama4", .pairing = adjacent, .gguf_pairing = adjacent, .base = 5e5,
      .head_dim = 128, .pattern = 4, .no_rope = NoRope::every_nth, .tunes_no_rope = true},
@@ -120,8 +156,13 @@ constexpr Family families[] = {
     // Part of the head without positions, then the part that turns (MLA).
     {.model_types = "deepseek_v2", .gguf = "deepseek2 deepseek2-ocr deepseek32 glm-dsa plm mistral4", .pairing = adjacent,
      .gguf_pairing = adjacent, .window_at_end = true},
-    {.model_types = "deepseek_v3 deepseek_v32 kimi_k2 mistral4 glm4_moe_lite glm_moe_dsa youtu axk1 axk2 mistral_large4_text", .pairing = regroup,
+    {.model_types = "deepseek_v3 deepseek_v32 kimi_k2 glm4_moe_lite glm_moe_dsa youtu axk1 axk2", .pairing = regroup,
      .gguf_pairing = adjacent, .window_at_end = true},
+    {.model_types = "mistral4", .pairing = regroup, .gguf_pairing = adjacent, .window_at_end = true,
+     .scaling = mistral4_scaling},
+    {.model_types = "mistral_large4_text", .pairing = regroup, .pattern = 4, .no_rope = NoRope::every_nth, .window_at_end = true,
+     .scaling = mistral_large4_scaling,
+     .doubt = "each frequency is multiplied by exp(rotary_emb.alpha), which only the weights hold"},
     {.model_types = "longcat_flash", .pairing = regroup, .base = 1e7},
     {.model_types = "bailing_hybrid", .pairing = regroup, .base = 6e6},
     {.model_types = "deepseek_v4", .gguf = "deepseek4", .pairing = adjacent, .gguf_pairing = adjacent, .base = 1e4,

@@ -50,8 +50,13 @@ struct Family {
   bool window_at_end = false;                    ///< the lanes that turn are the last of the head
   bool stated_positions = false;                 ///< position_embedding_type says whether there is a rope
   bool gguf_switch = false;                      ///< GGUF: rope.scaling.finetuned false means no rope at all
-  bool truncate = true;               ///< GGUF: YaRN's key of that name, which the file cannot state
+  bool truncate = true;           ///< GGUF: YaRN's key of that name, which the file cannot state
+  std::string_view scaling = {};  ///< rope_parameters as JSON, where a file has neither them nor rope_scaling
+  std::int64_t original_length = 0;   ///< of a scaling whose file states none; 0: max_position_embeddings
+  std::string_view rope_switch = {};  ///< the key without which, or where it is false, there is no rope
+  std::int64_t alibi_but_width = 0;   ///< models of another hidden_size have ALiBi instead
   bool tunes_no_rope = false;         ///< queries of the layers without rope grow (Llama 4)
+  std::string_view doubt = {};        ///< what a description of this family never says
   std::string_view unsupported = {};  ///< why not, if this family cannot be described
 };
 

@@ -22,6 +22,7 @@ class GgufReader : GgufValues {
 
   void read() {
     RopeDescription rope;
+    refuse_alibi();
     read_window(rope);
     rope.base = first({number("rope.freq_base")}, {10000, "default: the file states no base", true});
     if (const auto context = integer("context_length", HUGE_VAL)) rope.context = context;
@@ -58,6 +59,14 @@ class GgufReader : GgufValues {
       builder_.malformed(path, ": differs between layers, and attention.key_length is not stated");
     }
     return Sourced<double>{list->front(), path};
+  }
+
+  void refuse_alibi() {
+    const auto width = integer("embedding_length", HUGE_VAL);
+    if (family_.alibi_but_width == 0 || !width || width->value == family_.alibi_but_width) return;
+    builder_.fail(StatusCode::unsupported, width->from, " ", width->value, ": of ", architecture(),
+                  ", only the models of width ", family_.alibi_but_width,
+                  " have a rotary embedding; the others have ALiBi");
   }
 
   void read_window(RopeDescription& rope) {

@@ -20,6 +20,7 @@ struct HfConfig {
   Family family;
   bool known_family;
   ModelBuilder& builder;
+  const Json* assumed_scaling = nullptr;  ///< the family's rope_parameters, if its class has some of its own
 
   std::string family_default() const { return message("default of ", model_type); }
 };
@@ -48,6 +49,10 @@ inline constexpr std::string_view full_attention = "full_attention", sliding_att
 /// "linear_attention", "mamba", ...: layers that no rope is for.
 bool is_without_positions(std::string_view layer_type) noexcept;
 
+/// Positions of another kind than a rope's, or more than a rope: a failure that names them.
+void refuse_other_positions(const HfConfig& config);
+/// What a config says of its rope and is not read: a warning each. `document` is the whole file.
+void warn_about_unread(const HfConfig& config, const Keys& document);
 /// Keys that look like one of rope and are none of the known ones: a warning each.
 void warn_about_similar_keys(const Keys& top, std::span<const std::string_view> known, ModelBuilder& builder);
 

@@ -8,10 +8,13 @@
 namespace rotary::impl {
 namespace {
 
-constexpr std::string_view count_keys[] = {"num_hidden_layers", "n_layer", "num_layers", "n_layers"};
+constexpr std::string_view count_keys[] = {"num_hidden_layers", "n_layer", "num_layers",
+                                           "n_layers",          "depth",   "decoder_num_hidden_layers"};
 constexpr std::string_view pattern_keys[] = {"sliding_window_pattern",     "_sliding_window_pattern",
                                              "global_attn_every_n_layers", "no_rope_layer_interval",
                                              "nope_layer_interval",        "full_attention_interval"};
+/// Layers behind the others, which predict further tokens.
+constexpr std::string_view extra_keys[] = {"num_nextn_predict_layers", "n_mtp_layers"};
 constexpr std::int64_t most_layers = 10000;
 
 std::optional<std::size_t> layer_count(const HfConfig& config) {
@@ -33,9 +36,11 @@ std::span<const Json> list_of_layers(const HfConfig& config, std::string_view ke
   const auto* list = config.top.list(key);
   if (list == nullptr || list->empty()) return {};
   const std::size_t count = layers.value_or(list->size());
-  const auto extra = config.top.integer("num_nextn_predict_layers");
-  const bool fits = list->size() == count || (extra && extra->value > 0 &&
-                                              list->size() == count + static_cast<std::size_t>(extra->value));
+  const bool fits =
+      list->size() == count || std::ranges::any_of(extra_keys, [&](auto extra_key) {
+        const auto extra = config.top.integer(extra_key);
+        return extra && extra->value > 0 && list->size() == count + static_cast<std::size_t>(extra->value);
+      });
   if (!fits) {
     config.builder.malformed(config.top.path_of(key), ": ", list->size(), " entries, must be one a layer, ",
                              count);

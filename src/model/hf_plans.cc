@@ -15,11 +15,32 @@ std::string rope_name(std::string_view layer_type) {
   return std::string(layer_type == sliding_attention ? "local" : layer_type);
 }
 
+bool is_dictionary(const Json& value) { return value.get<Json::Object>() != nullptr; }
+
 /// rope_parameters is one dictionary a layer type if any of its keys is one.
 bool is_nested(const Keys& parameters) {
   return std::ranges::any_of(parameters.object(), [](const Json::Member& entry) {
-    return entry.key.ends_with("_attention") || entry.value.get<Json::Object>() != nullptr;
+    return entry.key.ends_with("_attention") || is_dictionary(entry.value);
   });
+}
+
+/// A number beside the dictionaries of layer types: nobody reads it, which is harmless where each states its own.
+void check_outer(const Keys& parameters, const std::string& key, ModelBuilder& builder) {
+  bool same = true;
+  for (const auto& [type, value] : parameters.object()) {
+    const auto* inner = value.get<Json::Object>();
+    if (inner == nullptr) continue;
+    const Json* own = find(*inner, key);
+    if (own == nullptr) {
+      return builder.malformed(parameters.path_of(key),
+                               ": stands beside the dictionaries of layer types, and ",
+                               parameters.path_of(type), " has none of its own; must stand in each of them");
+    }
+    same = same && *own == *parameters.find(key);
+  }
+  if (!same) {
+    builder.warn(parameters.path_of(key), ": not read, since each layer type states its own");
+  }
 }
 
 /// One plan for each layer type that has a rope.
@@ -32,6 +53,10 @@ void plan_nested(const HfConfig& config, const Keys& now, const Keys& before, st
   for (const auto& [type, value] : now.object()) {
     if (value.is_null()) continue;
     if (!is_word(type)) return config.builder.malformed(now.path_of(type), ": not a layer type");
+    if (!is_dictionary(value) && !type.ends_with("_attention")) {
+      check_outer(now, type, config.builder);
+      continue;
+    }
     const bool old_applies = type == full_attention || config.family.local_scaling;
     plans.push_back({rope_name(type), type, now.child(type), old_applies ? before : nothing});
   }
@@ -42,6 +67,20 @@ void plan_main_and_compress(const Keys& now, const Keys& before, std::vector<Rop
                             ModelBuilder& builder) {
   const Keys nothing(nullptr, "", builder);
   const bool nested = is_nested(now);
+  for (const auto& [key, value] : now.object()) {
+    if (value.is_null()) continue;
+    const bool is_entry = key == main_rope || key == compress_rope;
+    if (nested && !is_entry) {
+      check_outer(now, key, builder);
+    } else if (!nested && (key == "rope_theta" || key == "partial_rotary_factor")) {
+      builder.malformed(now.path_of(key), ": for which of the two ropes? must stand in ", now.path(), ".",
+                        main_rope, " and ", now.path(), ".", compress_rope, ", or beside ", now.path());
+    }
+  }
+  for (const auto entry : {main_rope, compress_rope}) {
+    if (nested && now.find(entry) == nullptr)
+      builder.malformed(now.path_of(entry), ": missing, where the other rope has an entry");
+  }
   plans.push_back(
       {std::string(main_rope), std::string(main_rope), nested ? now.child(main_rope) : nothing, nothing});
   plans.push_back({std::string(compress_rope), std::string(compress_rope),
@@ -59,11 +98,21 @@ bool is_scaled(const HfConfig& config, std::string_view type) {
   });
 }
 
+/// A type that no layer has would leave a scaling out without a word.
+void check_scaled_types(const HfConfig& config, const LayerPlan& layers) {
+  const auto* types = config.top.list("yarn_only_types");
+  if (types == nullptr) return;
+  for (const Json& entry : *types) {
+    const auto* word = entry.get<std::string>();
+    if (word != nullptr && std::ranges::count(layers.types, *word) != 0) continue;
+    config.builder.malformed(config.top.path_of("yarn_only_types"), ": expected types of layers, got ",
+                             word != nullptr ? in_quotes(*word) : std::string(kind(entry)));
+  }
+}
+
 /// One number a layer, and perhaps some more for layers that predict further tokens.
 std::optional<Sourced<std::vector<double>>> layer_numbers(const HfConfig& config, const LayerPlan& layers,
                                                           std::string_view key) {
-  const Json* found = config.top.find(key);
-  if (found == nullptr || found->get<Json::Array>() == nullptr) return std::nullopt;
   auto numbers = config.top.numbers(key);
   if (!numbers) return std::nullopt;
   const auto extra = config.top.integer("num_nextn_predict_layers");
@@ -80,7 +129,9 @@ std::optional<Sourced<std::vector<double>>> layer_numbers(const HfConfig& config
 /// Step 3.5: a base and a part of the head for each layer. Layers of the same type and numbers share a rope.
 bool plan_by_lists(const HfConfig& config, const LayerPlan& layers, const Keys& now, const Keys& before,
                    std::vector<RopePlan>& plans) {
-  const auto bases = layer_numbers(config, layers, "rope_theta");
+  const Json* theta = config.top.find("rope_theta");
+  const bool listed = theta != nullptr && theta->get<Json::Array>() != nullptr;
+  const auto bases = listed ? layer_numbers(config, layers, "rope_theta") : std::nullopt;
   const auto parts = layer_numbers(config, layers, "partial_rotary_factors");
   if ((!bases && !parts) || config.builder.failed()) return config.builder.failed();
   const Keys nothing(nullptr, "", config.builder);
@@ -122,8 +173,16 @@ bool is_for(const RopePlan& plan, std::string_view type, std::size_t layer) {
 }  // namespace
 
 std::vector<RopePlan> plan_ropes(const HfConfig& config, const LayerPlan& layers) {
-  const Keys now = config.top.child("rope_parameters"), before = config.top.child("rope_scaling");
+  const Keys before = config.top.child("rope_scaling");
+  Keys now = config.top.child("rope_parameters");
   const Keys nothing(nullptr, "", config.builder);
+  if (!now.present() && !before.present() && config.assumed_scaling != nullptr) {
+    now = Keys(config.assumed_scaling->get<Json::Object>(), config.family_default(), config.builder);
+    config.builder.warn(config.top.path_of("rope_parameters"),
+                        ": missing, so the scaling is the one that Transformers' class assumes; a file that "
+                        "means none states rope_type default");
+  }
+  check_scaled_types(config, layers);
   std::vector<RopePlan> plans;
   if (config.family.compress_base) {
     plan_main_and_compress(now, before, plans, config.builder);
@@ -155,7 +214,12 @@ void assign_layers(const HfConfig& config, const LayerPlan& layers, const std::v
     const Json* stated = find(nulls.object(), type);
     const bool none = layers.without_rope[i] || is_without_positions(type) || (stated && stated->is_null());
     if (!none && plan == plans.end()) {
-      return config.builder.malformed("layer_types: no rope is described for ", in_quotes(type));
+      const std::string path = config.top.path_of("layer_types");
+      if (type.empty()) {
+        return config.builder.malformed(path, ": missing, so which layers have which rope of ",
+                                        config.top.path_of("rope_parameters"), " is not known");
+      }
+      return config.builder.malformed(path, ": no rope is described for ", in_quotes(type));
     }
     assigned.push_back(none ? std::nullopt : std::optional(static_cast<std::size_t>(plan - plans.begin())));
   }

@@ -26,6 +26,11 @@ struct RopePlan {
 std::vector<RopePlan> plan_ropes(const HfConfig& config, const LayerPlan& layers);
 void assign_layers(const HfConfig& config, const LayerPlan& layers, const std::vector<RopePlan>& plans);
 
+/// The rope of one plan.
+RopeDescription read_rope(const HfConfig& config, const RopePlan& plan);
+void read_axes(const HfConfig& config, const RopePlan& plan, RopeDescription& rope);
+void read_pairing(const HfConfig& config, RopeDescription& rope);
+
 /// The layer types of DeepSeek-V4's two ropes: "main" turns the layers of a sliding window, "compress" the others.
 inline constexpr std::string_view main_rope = "main", compress_rope = "compress";
 

@@ -8,7 +8,9 @@ namespace {
 
 constexpr std::string_view head_dim_keys[] = {"head_dim", "kv_channels", "attention_head_dim"};
 constexpr std::string_view hidden_keys[] = {"hidden_size", "n_embd", "d_model", "dim"};
-constexpr std::string_view heads_keys[] = {"num_attention_heads", "n_head", "n_heads", "num_heads"};
+constexpr std::string_view heads_keys[] = {
+    "num_attention_heads",        "n_head", "n_heads", "num_heads", "encoder_num_attention_heads",
+    "decoder_num_attention_heads"};
 constexpr std::string_view width_keys[] = {"rotary_dim", "rope_dim", "rotary_emb_dim", "n_rot"};
 constexpr std::string_view partial_keys[] = {"partial_rotary_factor", "rotary_pct", "rope_pct",
                                              "rope_percent", "rotary_emb_fraction"};

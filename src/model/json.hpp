@@ -26,11 +26,14 @@ struct Json {
   const T* get() const noexcept {
     return std::get_if<T>(&value);
   }
+  /// 1 and 1.0 are different values.
+  friend bool operator==(const Json&, const Json&) = default;
 };
 
 struct Json::Member {
   std::string key;
   Json value;
+  friend bool operator==(const Member&, const Member&) = default;
 };
 
 /// "a number", "a list", ...: what a message says it got.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// params.json as Mistral and Meta write it, and the config.json of gpt-oss's own code: one flat object each, whose
-// constants stand in that code. Sources: mistral-inference's transformer.py and rope.py, vLLM's
+// params.json as Mistral and Meta write it, and the .json of gpt-oss's and DeepSeek's own code: one flat object each,
+// whose constants stand in that code. Sources: mistral-inference's transformer.py and rope.py, vLLM's
 // transformers_utils/configs/mistral.py; llama-models' model.py, Transformers' convert_llama4_weights_to_hf.py;
-// gpt-oss's torch/model.py.
+// gpt-oss's torch/model.py; inference/model.py of DeepSeek-V3 and of V4.
 #include <algorithm>
 #include <array>
 
@@ -13,7 +13,7 @@
 namespace rotary::impl {
 namespace {
 
-enum class Dialect { mistral, meta, gpt_oss };
+enum class Dialect { mistral, meta, gpt_oss, deepseek_v3, deepseek_v4 };
 
 struct Facts {
   std::string_view code;  ///< whose constants they are
@@ -31,6 +31,8 @@ constexpr Facts facts[] = {
      "gpt_oss",
      Pairing::half_split,
      {"rope_theta", "rope_scaling_factor", "rope_ntk_alpha", "rope_ntk_beta"}},
+    {"DeepSeek's code", "deepseek_v3", Pairing::interleaved, {"rope_theta", "rope_factor"}},
+    {"DeepSeek's code", "deepseek_v4", Pairing::interleaved, {"rope_theta", "rope_factor", "rope_head_dim"}},
 };
 
 bool has_any(const Json::Object& object, std::initializer_list<std::string_view> keys) {
@@ -48,6 +50,12 @@ std::optional<Dialect> dialect_of(const Json& document) {
   if (!has_any(*object, {"dim"}) || !has_any(*object, {"n_layers"}) || !has_any(*object, {"n_heads"})) {
     return std::nullopt;
   }
+  if (has_any(*object, {"rope_head_dim"}) && has_any(*object, {"compress_ratios"}))
+    return Dialect::deepseek_v4;
+  if (has_any(*object, {"qk_rope_head_dim"}) &&
+      has_any(*object, {"inter_dim", "moe_inter_dim", "rope_factor", "original_seq_len"})) {
+    return Dialect::deepseek_v3;
+  }
   const bool meta = has_any(*object, {"use_scaled_rope", "multiple_of", "ffn_dim_multiplier", "ffn_exp"});
   return meta ? Dialect::meta : Dialect::mistral;
 }
@@ -62,7 +70,8 @@ class ParamsReader {
     warn_about_similar_keys(top_, facts_.rope_keys, builder_);
     const LayerPlan layers = read_layers(config_);
     RopeDescription rope;
-    read_window(config_, {"default", "", nothing_, nothing_}, rope);
+    dialect == Dialect::deepseek_v4 ? read_window_at_end(rope)
+                                    : read_window(config_, {"default", "", nothing_, nothing_}, rope);
     rope.scaling = {scaling::None{}, "default: no scaling stated"};
     rope.direction = {Direction::forward, "default"};
     rope.pairing = {facts_.pairing, message("how ", facts_.code, " rotates")};
@@ -70,9 +79,22 @@ class ParamsReader {
     Agreed<std::int64_t> context(builder_);
     for (const auto key : {"max_position_embeddings", "max_seq_len"}) context.add(top_.integer(key));
     rope.context = context.value();
-    dialect == Dialect::mistral ? read_mistral(rope)
-    : dialect == Dialect::meta  ? read_meta(rope)
-                                : read_gpt_oss(rope);
+    switch (dialect) {
+      case Dialect::mistral:
+        read_mistral(rope);
+        break;
+      case Dialect::meta:
+        read_meta(rope);
+        break;
+      case Dialect::gpt_oss:
+        read_gpt_oss(rope);
+        break;
+      case Dialect::deepseek_v3:
+        read_deepseek_v3(rope);
+        break;
+      case Dialect::deepseek_v4:
+        return read_deepseek_v4(rope, layers);
+    }
     builder_.add_rope(rope);
     std::vector<std::optional<std::size_t>> assigned;
     for (const bool without : layers.without_rope)
@@ -203,6 +225,74 @@ class ParamsReader {
       rope.context = Sourced<std::int64_t>{static_cast<std::int64_t>(context),
                                            message("derived: ", length.from, " * ", factor.from)};
     }
+  }
+
+  Sourced<double> or_constant(std::string_view key, double otherwise) const {
+    return top_.number(key).value_or(Sourced<double>{otherwise, constant()});
+  }
+
+  template <class Yarn>
+  Yarn read_deepseek_yarn(RopeDescription& rope, const Sourced<double>& length) {
+    Yarn yarn;
+    take(rope, "factor", yarn.factor, or_constant("rope_factor", 40));
+    take(rope, "original_max_position_embeddings", yarn.original_max_position_embeddings, length);
+    take(rope, "beta_fast", yarn.beta_fast, or_constant("beta_fast", 32));
+    take(rope, "beta_slow", yarn.beta_slow, or_constant("beta_slow", 1));
+    set_original(rope, length);
+    return yarn;
+  }
+
+  /// YaRN where the longest sequence is over the original length; its magnitude goes to the softmax alone.
+  void read_deepseek_v3(RopeDescription& rope) {
+    read_base(rope, {1e4, constant()});
+    const auto length = or_constant("original_seq_len", 4096);
+    if (!rope.context) rope.context = Sourced<std::int64_t>{16384, message("max_seq_len: ", constant())};
+    if (static_cast<double>(rope.context->value) <= length.value) {
+      rope.scaling.from = message("derived: ", rope.context->from, " is not over ", length.from);
+      return;
+    }
+    auto yarn = read_deepseek_yarn<scaling::DeepseekYarn>(rope, length);
+    const auto scale = or_constant("mscale", 1);
+    take(rope, "mscale", yarn.mscale, scale);
+    take(rope, "mscale_all_dim", yarn.mscale_all_dim, scale);
+    rope.scaling = {yarn, message("derived: ", rope.context->from, " is over ", length.from)};
+  }
+
+  void read_window_at_end(RopeDescription& rope) {
+    const auto lanes = [&](std::string_view key, std::int64_t otherwise) {
+      auto value = top_.integer(key).value_or(Sourced<std::int64_t>{otherwise, constant()});
+      if (value.value < 0 || value.value > Spectrum::max_rotary_dim) {
+        builder_.malformed(value.from, " ", value.value, ": must be from 0 to ", Spectrum::max_rotary_dim);
+      }
+      return value;
+    };
+    rope.head_dim = lanes("head_dim", 512);
+    rope.rotary_dim = lanes("rope_head_dim", 64);
+    rope.rotary_offset = {rope.head_dim.value - rope.rotary_dim.value,
+                          message("how ", facts_.code, " rotates")};
+  }
+
+  /// Layers that compress have a base of their own and, where an original length is stated, YaRN without magnitude.
+  void read_deepseek_v4(RopeDescription& rope, const LayerPlan& layers) {
+    read_base(rope, {1e4, constant()});
+    rope.name = "main";
+    builder_.add_rope(rope);
+    rope.name = "compress";
+    rope.base = or_constant("compress_rope_theta", 40000);
+    const auto length = or_constant("original_seq_len", 0);
+    if (length.value > 0) {
+      auto yarn = read_deepseek_yarn<scaling::Yarn>(rope, length);
+      take(rope, "attention_factor", yarn.attention_factor, Sourced<double>{1, constant()});
+      rope.scaling = {yarn, length.from};
+    } else {
+      rope.scaling.from = message("derived: ", length.from, " 0");
+    }
+    builder_.add_rope(rope);
+    builder_.add_value(
+        {0, "attention_output", std::string("turned back by the inverse of the layer's rope"), constant()});
+    std::vector<std::optional<std::size_t>> assigned;
+    for (const auto& type : layers.types) assigned.push_back(type == sliding_attention ? 0U : 1U);
+    builder_.set_layers(std::move(assigned));
   }
 
   const HfConfig& config_;

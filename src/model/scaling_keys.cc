@@ -96,8 +96,9 @@ Sourced<std::string> type_of(const Keys& dict, ModelBuilder& builder) {
 /// Fills the fields of one scaling from the keys of the same names.
 class FieldReader {
  public:
-  FieldReader(const Keys& dict, const Keys& top, ModelBuilder& builder)
-      : dict_(dict), top_(top), builder_(builder) {}
+  FieldReader(const Keys& dict, const Keys& top, ModelBuilder& builder,
+              const std::optional<Sourced<double>>& length)
+      : dict_(dict), top_(top), builder_(builder), length_(length) {}
 
   template <class Type>
   ScalingReading read(Type type, std::string from) {
@@ -154,10 +155,12 @@ class FieldReader {
     if (!found && required) return missing(key, field);
     if constexpr (std::is_same_v<Field, double>) {
       if (!found && key == length_key) {
-        found = top_.number(context_key);
+        found = length_ ? length_ : top_.number(context_key);
         if (!found) return missing(key, field);
-        found->from += ", since no original length is stated";
-        found->assumed = true;
+        if (!length_) {
+          found->from += ", since no original length is stated";
+          found->assumed = true;
+        }
         reading_.original_length = found;
       }
     }
@@ -214,6 +217,7 @@ class FieldReader {
   const Keys& dict_;
   const Keys& top_;
   ModelBuilder& builder_;
+  const std::optional<Sourced<double>>& length_;
   std::vector<std::string_view> known_;
   ScalingReading reading_;
 };
@@ -229,7 +233,8 @@ std::optional<Scaling> scaling_named(std::string_view word) {
   return found;
 }
 
-ScalingReading read_scaling(const Keys& dict, const Keys& top, ModelBuilder& builder) {
+ScalingReading read_scaling(const Keys& dict, const Keys& top, ModelBuilder& builder,
+                            const std::optional<Sourced<double>>& length) {
   const auto type = type_of(dict, builder);
   if (const auto fope = dict.boolean("use_fope"); fope && fope->value) {
     builder.fail(
@@ -239,8 +244,8 @@ ScalingReading read_scaling(const Keys& dict, const Keys& top, ModelBuilder& bui
   }
   const auto scaling = scaling_named(type.value);
   if (scaling) {
-    return std::visit([&](const auto& s) { return FieldReader(dict, top, builder).read(s, type.from); },
-                      *scaling);
+    return std::visit(
+        [&](const auto& s) { return FieldReader(dict, top, builder, length).read(s, type.from); }, *scaling);
   }
   if (std::ranges::find(unsupported_types, type.value) != std::end(unsupported_types)) {
     builder.fail(StatusCode::unsupported, type.from, " ", in_quotes(type.value),

@@ -19,8 +19,10 @@ struct ScalingReading {
 };
 
 /// `top` is the object that holds the dictionary: an original_max_position_embeddings or
-/// max_position_embeddings may stand there.
-ScalingReading read_scaling(const Keys& dict, const Keys& top, ModelBuilder& builder);
+/// max_position_embeddings may stand there. `length`: the original one where none is stated; else
+/// max_position_embeddings is taken for it.
+ScalingReading read_scaling(const Keys& dict, const Keys& top, ModelBuilder& builder,
+                            const std::optional<Sourced<double>>& length = {});
 
 /// A default Scaling of that type, or nothing. "none" and "mrope" are "default", "su" is "longrope".
 std::optional<Scaling> scaling_named(std::string_view word);

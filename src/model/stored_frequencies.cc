@@ -22,6 +22,7 @@ using formats::FileTensor;
 
 constexpr std::uintmax_t most_index_bytes = 64 << 20;
 constexpr std::size_t most_files = 1000;
+constexpr std::size_t most_warnings = 3;  // of tensors that belong to no rope
 /// An fp32 power and its reciprocal are off by a few steps, wherever they were computed.
 constexpr double rounding = 1e-6;
 
@@ -42,14 +43,26 @@ std::optional<std::size_t> layer_of(std::string_view name) {
   return std::nullopt;
 }
 
-/// The rope a tensor belongs to, by its layer or by its name; nothing where that is not clear.
-std::optional<std::size_t> rope_of(const Model& model, std::string_view name) {
-  if (const auto layer = layer_of(name)) {
-    return *layer < model.layers().size() ? model.layers()[*layer] : std::nullopt;
+/// The rope a tensor belongs to, or why there is none.
+struct Owner {
+  std::optional<std::size_t> rope;
+  std::string doubt;
+};
+
+/// By its layer or by its name.
+Owner rope_of(const Model& model, std::string_view name) {
+  const std::size_t count = model.layers().size();
+  if (const auto layer = layer_of(name); layer && count > 0) {
+    if (*layer >= count) return {{}, message("of layer ", *layer, ", where the description has ", count)};
+    if (!model.layers()[*layer])
+      return {{}, message("of layer ", *layer, ", which has no rope by the description")};
+    return {model.layers()[*layer], ""};
   }
-  const auto named = [&](std::string_view rope) -> std::optional<std::size_t> {
+  const auto named = [&](std::string_view rope) -> Owner {
     const ModelRope* found = model.find_rope(rope);
-    return found ? std::optional(static_cast<std::size_t>(found - model.ropes().data())) : std::nullopt;
+    if (found == nullptr)
+      return {{}, message("of a rope ", in_quotes(rope), ", which the description lacks")};
+    return {static_cast<std::size_t>(found - model.ropes().data()), ""};
   };
   if (name.find("local") != name.npos || name.find("sliding_attention") != name.npos) return named("local");
   return model.find_rope("default") ? named("default") : named("global");
@@ -97,7 +110,10 @@ struct Verdict {
   std::string doubt;      ///< what to warn of
 };
 
-Verdict compare(const Rope& rope, std::span<const double> stored) {
+Verdict compare(const Rope& rope, const FileTensor& tensor) {
+  const auto stored = numbers_in(tensor);
+  if (stored.empty() && !tensor.bytes.empty())
+    return {"", message("of type ", name(tensor.dtype), ", must be f64, f32, f16 or bf16")};
   const auto theory = rope.spectrum().inv_freq();
   if (stored.size() != theory.size()) {
     return {"", message(stored.size(), " numbers, the rope has ", theory.size(), " pairs")};
@@ -171,13 +187,25 @@ std::optional<fs::path> weights_in(const fs::path& folder) {
 
 void compare_stored(const formats::Safetensors& file, const std::string& origin, ModelBuilder& builder) {
   std::map<std::size_t, std::map<std::string, Found>> by_rope;
+  std::map<std::string, std::string> homeless;  // by doubt, the first tensor
   for (const FileTensor& tensor : file.tensors()) {
     if (!holds_frequencies(tensor.name)) continue;
-    const auto rope = rope_of(builder.model(), tensor.name);
-    if (!rope) continue;
-    const auto verdict = compare(builder.model().ropes()[*rope].rope, numbers_in(tensor));
+    const auto [rope, doubt] = rope_of(builder.model(), tensor.name);
+    if (!rope) {
+      homeless.try_emplace(doubt, tensor.name);
+      continue;
+    }
+    const auto verdict = compare(builder.model().ropes()[*rope].rope, tensor);
     auto& found = by_rope[*rope][verdict.agreement + verdict.doubt];
     if (found.tensors++ == 0) found = {1, tensor.name, verdict};
+  }
+  std::size_t said = 0;
+  for (const auto& [doubt, tensor] : homeless) {
+    if (said++ == most_warnings) {
+      builder.warn(origin, ": and ", homeless.size() - most_warnings, " more whose rope is not described");
+      break;
+    }
+    builder.warn(origin, ": ", in_quotes(tensor), ": ", doubt, ", so it is not compared");
   }
   for (const auto& [rope, verdicts] : by_rope) {
     for (const auto& [key, found] : verdicts) {

@@ -3,7 +3,8 @@
 #include "model/vision.hpp"
 
 #include <algorithm>
-#include <array>
+#include <span>
+#include <vector>
 
 #include "base/in_quotes.hpp"
 #include "model/hf_config.hpp"
@@ -12,9 +13,13 @@
 namespace rotary::impl {
 namespace {
 
+/// How the axes share the pairs.
 enum class Axes {
   halves,     ///< one schedule an axis: the first half of the pairs follows rows, the second columns
   alternate,  ///< one schedule for both: rows take its frequencies 0, 2, ..., then columns 1, 3, ...
+  turns,      ///< one schedule an axis, its pairs in turns: columns, rows, columns, ...
+  thirds,     ///< one schedule an axis: time, rows, columns; lanes that three do not share pass unchanged
+  two_ropes,  ///< each half of the head is a rope of its own, for one coordinate
 };
 
 struct VisionFamily {
@@ -24,21 +29,23 @@ struct VisionFamily {
   std::int64_t first_axis = 0;  ///< of the first half: 1 where it follows columns
   double base = 10000;
   std::string_view scaling = "default";
-  std::string_view unsupported = {};
+  std::int64_t head_dim = 0;  ///< where neither it nor width and heads are stated
 };
 
 constexpr VisionFamily families[] = {
     {.model_types =
          "qwen2_vl qwen2_vl_vision qwen2_5_vl qwen2_5_vl_vision qwen3_vl qwen3_vl_vision qwen3_vl_moe "
-         "qwen3_vl_moe_vision qwen3_5 qwen3_5_vision qwen3_5_moe qwen3_5_moe_vision "
+         "qwen3_vl_moe_vision qwen3_5 qwen3_5_vision qwen3_5_moe qwen3_5_moe_vision qwen4_exp_vision "
          "qwen2_5_omni_vision_encoder qwen3_omni_moe_vision_encoder glm4v glm4v_vision glm4v_moe "
-         "glm4v_moe_vision ernie4_5_vl_moe_vision paddleocr_vl_vision"},
+         "glm4v_moe_vision glm_ocr_vision glm5_next_vision ernie4_5_vl_moe_vision paddleocr_vl_vision "
+         "exaone4_5_vision video_llama_3_vision mlcd_vision_model"},
+    {.model_types = "lfm3_vl_vision", .base = 1e6},
     {.model_types = "pixtral", .axes = Axes::alternate},
+    {.model_types = "kimi_k25_vision", .axes = Axes::turns},
+    {.model_types = "minimax_m3_vl_vision", .axes = Axes::thirds},
     {.model_types = "llama4_vision_model", .pairing = Pairing::interleaved, .first_axis = 1},
     {.model_types = "dinov3_vit", .base = 100, .scaling = "dinov3"},
-    {.model_types = "gemma4_vision",
-     .base = 100,
-     .unsupported = "not described: each half of the head is a half-split rope of its own"},
+    {.model_types = "gemma4_vision", .axes = Axes::two_ropes, .base = 100, .head_dim = 64},
 };
 
 const VisionFamily* family_of(std::string_view model_type) noexcept {
@@ -55,37 +62,102 @@ Sourced<double> base_of(const Keys& config, const VisionFamily& family, std::str
   return base.value().value_or(Sourced<double>{family.base, message("default of ", model_type)});
 }
 
+/// Lanes that turn: all, or what three axes share evenly and in pairs.
+std::int64_t width_of(const VisionFamily& family, std::int64_t head_dim) {
+  return family.axes == Axes::thirds ? 3 * (head_dim / 3 / 2 * 2) : head_dim;
+}
+
+/// The pairs of every axis' own schedule, one axis behind the other.
+Result<Spectrum> join(const SpectrumOptions& one, std::int64_t axes) {
+  const auto part = Spectrum::make(one);
+  if (!part) return part;
+  return Spectrum::join(std::vector<Spectrum>(static_cast<std::size_t>(axes), *part));
+}
+
+Result<Spectrum> with_axes(std::span<const double> inv_freq, std::span<const std::uint8_t> axis) {
+  auto both = Spectrum::from_inv_freq(inv_freq);
+  return both ? both->with_axis(axis) : both;
+}
+
 /// Pairs by rows and by columns, as the family has them.
 Result<Spectrum> spectrum_of(const VisionFamily& family, std::int64_t width, double base) {
   const Scaling scaling = family.scaling == "dinov3" ? Scaling(scaling::Dinov3()) : Scaling(scaling::None());
+  if (family.axes == Axes::thirds) return join({.rotary_dim = width / 3, .base = base}, 3);
   if (family.axes == Axes::halves) {
-    auto one = Spectrum::make({.rotary_dim = width / 2, .base = base, .scaling = scaling});
-    if (!one) return one;
-    auto both = Spectrum::join(std::array{*one, *one});
+    auto both = join({.rotary_dim = width / 2, .base = base, .scaling = scaling}, 2);
     if (!both || family.first_axis == 0) return both;
     std::vector<std::uint8_t> axis(both->axis().begin(), both->axis().end());
     for (auto& a : axis) a = a == 0 ? 1 : 0;
     return both->with_axis(axis);
   }
-  auto whole = Spectrum::make({.rotary_dim = width, .base = base, .scaling = scaling});
+  const bool in_turns = family.axes == Axes::turns;
+  const auto whole = Spectrum::make({.rotary_dim = in_turns ? width / 2 : width, .base = base});
   if (!whole) return whole;
   std::vector<double> inv_freq;
   std::vector<std::uint8_t> axis;
-  for (std::uint8_t a = 0; a < 2; ++a) {
-    for (std::size_t i = a; i < whole->inv_freq().size(); i += 2) {
-      inv_freq.push_back(whole->inv_freq()[i]);
-      axis.push_back(a);
-    }
+  const auto take = [&](std::size_t i, std::uint8_t a) {
+    inv_freq.push_back(whole->inv_freq()[i]);
+    axis.push_back(a);
+  };
+  if (in_turns) {
+    for (std::size_t i = 0; i < whole->inv_freq().size(); ++i) take(i, 1), take(i, 0);
+  } else {
+    for (std::uint8_t a = 0; a < 2; ++a)
+      for (std::size_t i = a; i < whole->inv_freq().size(); i += 2) take(i, a);
   }
-  auto both = Spectrum::from_inv_freq(inv_freq);
-  return both ? both->with_axis(axis) : both;
+  return with_axes(inv_freq, axis);
 }
 
-}  // namespace
+/// What all ropes of an encoder share.
+std::optional<RopeDescription> read(const Keys& config, const VisionFamily& family,
+                                    std::string_view model_type, std::optional<Pairing> pairing,
+                                    ModelBuilder& builder) {
+  const HfConfig encoder{config,
+                         std::string(model_type),
+                         {.model_types = model_type, .silent_head_dim = family.head_dim},
+                         true,
+                         builder};
+  RopeDescription rope;
+  rope.name = "vision";
+  const auto head_dim = head_dim_of(encoder, false);
+  if (!head_dim || builder.failed()) {
+    builder.malformed(config.path_of("head_dim"),
+                      ": missing, and the width and the number of heads do not replace it");
+    return std::nullopt;
+  }
+  if (head_dim->value < 4 || head_dim->value % 4 != 0 || head_dim->value > Spectrum::max_rotary_dim) {
+    builder.malformed(head_dim->from, ": head_dim ", head_dim->value,
+                      " of an image encoder: must be a multiple of 4, at most ", Spectrum::max_rotary_dim);
+    return std::nullopt;
+  }
+  rope.head_dim = *head_dim;
+  rope.rotary_dim = {width_of(family, head_dim->value), head_dim->from};
+  if (rope.rotary_dim.value != head_dim->value)
+    rope.rotary_dim.from = "derived: 3 * (2 * (head_dim / 3 / 2))";
+  rope.rotary_offset = {0, "default"};
+  rope.base = base_of(config, family, model_type, builder);
+  if (const auto type = config.child("rope_parameters").text("rope_type");
+      type && type->value != "axial" && type->value != "default" && type->value != "mllama4") {
+    builder.warn(type->from, " ", in_quotes(type->value), ": not read; the encoder's own axes are taken");
+  }
+  rope.scaling = {*scaling_named(family.scaling), encoder.family_default()};
+  rope.pairing = {family.pairing, encoder.family_default()};
+  if (pairing) rope.pairing = {*pairing, "order of the file's own code"};
+  rope.direction = {Direction::forward, "default"};
+  return rope;
+}
 
-bool is_vision_model(std::string_view model_type) noexcept { return family_of(model_type) != nullptr; }
-
-namespace {
+/// Gemma 4: x turns the first half of the head, y the second, each half as a head of its own would turn.
+void add_two(RopeDescription rope, ModelBuilder& builder) {
+  const std::int64_t half = rope.head_dim.value / 2;
+  rope.of_layers = false;
+  rope.rotary_dim = {half, "derived: head_dim / 2"};
+  for (const auto coordinate : {"x", "y"}) {
+    rope.name = message("vision-", coordinate);
+    builder.add_rope(rope);
+    rope.rotary_offset = {half, "derived: head_dim / 2"};
+  }
+}
 
 void add(const Keys& config, std::string_view model_type, std::optional<Pairing> pairing, bool of_layers,
          ModelBuilder& builder) {
@@ -98,42 +170,26 @@ void add(const Keys& config, std::string_view model_type, std::optional<Pairing>
     }
     return;
   }
-  if (!family->unsupported.empty()) {
-    return builder.add_value({0, "vision", std::string(family->unsupported), config.path_of("model_type")});
+  auto rope = read(config, *family, model_type, pairing, builder);
+  if (!rope) return;
+  if (family->axes == Axes::two_ropes) return add_two(*rope, builder);
+  const std::string from = message("default of ", model_type);
+  const std::int64_t axes = family->axes == Axes::thirds ? 3 : 2;
+  if (family->axes != Axes::turns) {
+    rope->axis_sections = {
+        std::vector<std::int64_t>(static_cast<std::size_t>(axes), rope->rotary_dim.value / 2 / axes), from};
+    rope->axis_order = {AxisOrder::contiguous, from};
   }
-  const HfConfig encoder{config, std::string(model_type), {.model_types = model_type}, true, builder};
-  RopeDescription rope;
-  rope.name = "vision";
-  rope.of_layers = of_layers;
-  const auto head_dim = head_dim_of(encoder, false);
-  if (!head_dim || builder.failed())
-    return builder.malformed(config.path_of("head_dim"),
-                             ": missing, and the width and the number of heads do not replace it");
-  if (head_dim->value < 4 || head_dim->value % 4 != 0 || head_dim->value > Spectrum::max_rotary_dim) {
-    return builder.malformed(head_dim->from, ": head_dim ", head_dim->value,
-                             " of an image encoder: must be a multiple of 4, at most ",
-                             Spectrum::max_rotary_dim);
-  }
-  rope.head_dim = rope.rotary_dim = *head_dim;
-  rope.rotary_offset = {0, "default"};
-  rope.base = base_of(config, *family, model_type, builder);
-  if (const auto type = config.child("rope_parameters").text("rope_type");
-      type && type->value != "axial" && type->value != "default") {
-    builder.warn(type->from, " ", in_quotes(type->value), ": not read; the encoder's own axes are taken");
-  }
-  rope.scaling = {*scaling_named(family->scaling), encoder.family_default()};
-  rope.axis_sections = {{head_dim->value / 4, head_dim->value / 4}, encoder.family_default()};
-  rope.axis_order = {AxisOrder::contiguous, encoder.family_default()};
-  rope.pairing = {family->pairing, encoder.family_default()};
-  if (pairing) rope.pairing = {*pairing, "order of the file's own code"};
-  rope.direction = {Direction::forward, "default"};
-  const auto spectrum = spectrum_of(*family, head_dim->value, rope.base.value);
+  const auto spectrum = spectrum_of(*family, rope->rotary_dim.value, rope->base.value);
   if (!spectrum) return builder.malformed("rope vision: ", spectrum.status().message());
-  rope.spectrum = *spectrum;
-  builder.add_rope(rope);
+  rope->spectrum = *spectrum;
+  rope->of_layers = of_layers;
+  builder.add_rope(*rope);
 }
 
 }  // namespace
+
+bool is_vision_model(std::string_view model_type) noexcept { return family_of(model_type) != nullptr; }
 
 void add_vision(const Keys& config, std::string_view model_type, std::optional<Pairing> pairing,
                 ModelBuilder& builder) {
@@ -141,12 +197,11 @@ void add_vision(const Keys& config, std::string_view model_type, std::optional<P
 }
 
 void add_encoder(const Keys& config, std::string_view model_type, ModelBuilder& builder) {
-  const VisionFamily& family = *family_of(model_type);
-  if (!family.unsupported.empty()) {
-    return builder.fail(StatusCode::unsupported, "model_type ", model_type, ": ", family.unsupported);
-  }
   add(config, model_type, builder.options().pairing, true, builder);
+  if (builder.failed()) return;
   const HfConfig encoder{config, std::string(model_type), {.model_types = model_type}, true, builder};
+  // Layers with two ropes have none that is theirs alone.
+  if (builder.model().ropes().size() != 1) return;
   builder.set_layers(std::vector<std::optional<std::size_t>>(read_layers(encoder).types.size(), 0));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rope of an image encoder: two axes, rows and columns of patches.
+// The ropes of an image encoder: rows and columns of patches, and perhaps time.
 #pragma once
 
 #include <string_view>
@@ -11,8 +11,8 @@ namespace rotary::impl {
 /// True where the table of image encoders has a row for this model_type.
 bool is_vision_model(std::string_view model_type) noexcept;
 
-/// Adds rope "vision" of an encoder that this object describes; `pairing` where its file orders lanes otherwise
-/// than Hugging Face's. A type without rope adds nothing, one that cannot be described a value that says so.
+/// Adds rope "vision" of an encoder that this object describes, or ropes "vision-x" and "vision-y"; `pairing` where
+/// its file orders lanes otherwise than Hugging Face's. A type without rope adds nothing.
 void add_vision(const Keys& config, std::string_view model_type, std::optional<Pairing> pairing,
                 ModelBuilder& builder);
 

@@ -13,7 +13,10 @@ namespace {
 using impl::invalid;
 
 Status check_window(std::int64_t rotary_dim) {
-  if (rotary_dim == SpectrumOptions().rotary_dim) return invalid("rotary_dim: not given");
+  if (rotary_dim == SpectrumOptions().rotary_dim) {
+    return invalid("rotary_dim: not given, or ", rotary_dim, "; must be even, from 0 to ",
+                   Spectrum::max_rotary_dim);
+  }
   if (rotary_dim >= 0 && rotary_dim <= Spectrum::max_rotary_dim && rotary_dim % 2 == 0) return {};
   return invalid("rotary_dim ", rotary_dim, ": must be even, from 0 to ", Spectrum::max_rotary_dim);
 }

@@ -52,6 +52,37 @@ TEST_F(Doubtful, WarningsLeadTheReport) {
   EXPECT_EQ(Json::parse(run_command({"explain", config, "--json"}).out)["warnings"].size(), 2U);
 }
 
+TEST_F(Doubtful, NumbersBeyondSense) {
+  const auto text = [&](const std::string& length, const std::string& scaling) {
+    write_file(
+        config,
+        R"({"model_type": "llama", "head_dim": 4, "num_hidden_layers": 1, "max_position_embeddings": )" +
+            length + ", \"rope_scaling\": {" + scaling + "}}");
+    return flowing(explain({config}));
+  };
+  EXPECT_TRUE(has(text("32768", R"("type": "linear", "factor": 1e308)"),
+                  "one full turn takes over 1e308 (pair 0) to over 1e308 (pair 0) positions"));
+  const std::string lists = R"("type": "longrope", "short_factor": [1, 1], "long_factor": [2, 2],
+      "original_max_position_embeddings": 4096, )";
+  EXPECT_TRUE(has(text("32768", lists + R"("factor": 8)"),
+                  "factor 8: is for A alone; the lists say how much slower the pairs turn"));
+  const std::string telechat =
+      R"("type": "telechat3-yarn", "factor": 2, "original_max_position_embeddings": 8192)";
+  EXPECT_TRUE(has(text("32768", telechat),
+                  "which is 4 times as many; the factor is 2, and this type takes the ratio"));
+}
+
+// Qwen 1 works its alpha out of the length.
+TEST(Explain, AlphaThatGrowsWithTheLength) {
+  EXPECT_TRUE(
+      has(flowing(explain({"qwen-1.8b", "--length", "20000"})),
+          "alpha grows with the sequence (use_dynamic_ntk beyond seq_length 8192); this is the one of "
+          "20000 tokens"));
+  EXPECT_TRUE(
+      has(flowing(explain({"qwen-1.8b"})), "this is the one up to there, since no --length is given"));
+  EXPECT_TRUE(has(flowing(explain({"hunyuan-7b"})), "the same at every length"));
+}
+
 TEST_F(Doubtful, StrictRefuses) { EXPECT_REFUSES(3, "frobnicate", {"explain", config, "--strict"}); }
 
 TEST_F(Doubtful, AFolderAndAWeightsFileStandForTheirConfig) {

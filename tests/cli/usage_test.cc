@@ -85,7 +85,18 @@ TEST(Usage, WrongCommandLinesAreUsageErrors) {
   EXPECT_REFUSES(2, "--rotary-offset -1", {"explain", "--head-dim", "8", "--rotary-offset", "-1"});
   EXPECT_REFUSES(2, "base 0", {"explain", "--head-dim", "8", "--base", "0"});
   EXPECT_REFUSES(2, "head_dim 8", {"explain", "--head-dim", "8", "--rotary-dim", "16"});
-  EXPECT_REFUSES(2, "--length", {"explain", "--head-dim", "8", "--length", "0"});
+  for (const char* length : {"0", "-5", "99999999999999999999", "4k"})
+    EXPECT_REFUSES(2, "--length: " + std::string(length) + ": expected a whole number from 1 to 2^63 - 1",
+                   {"explain", "--head-dim", "8", "--length", length});
+  EXPECT_REFUSES(2, "--head-dim: 99999999999999999999: expected a whole number of 64 bits",
+                 {"explain", "--head-dim", "99999999999999999999"});
+  EXPECT_REFUSES(2, "rotary_dim: not given, or -1; must be even, from 0 to 8192",
+                 {"explain", "--rotary-dim", "-1"});
+  EXPECT_REFUSES(2, "--axis-sections: \"\": expected whole numbers between commas, as 16,24,24",
+                 {"explain", "--head-dim", "28", "--axis-sections", "6,,8"});
+  EXPECT_REFUSES(2, "--axis-sections: \"\"", {"explain", "--head-dim", "28", "--axis-sections", "6,8,"});
+  EXPECT_REFUSES(2, "--axis-order imrope: needs --axis-sections",
+                 {"explain", "--head-dim", "8", "--axis-order", "imrope"});
   EXPECT_REFUSES(2, "--positions is required", {"table", "--head-dim", "8", "--out", "t.safetensors"});
   EXPECT_REFUSES(2, "--in is required", {"apply", "--head-dim", "8", "--out", "t.safetensors"});
 }

@@ -25,10 +25,38 @@ CLI::IsMember one_of(const Values& values) {
   return CLI::IsMember(names);
 }
 
+/// CLI11 alone would take the nearest number for one that 64 bits do not hold.
+CLI::Validator whole_number(std::optional<std::int64_t> least = {}) {
+  const std::string wanted = least ? "from " + std::to_string(*least) + " to 2^63 - 1" : "of 64 bits";
+  return CLI::Validator(
+      [least, wanted](const std::string& text) {
+        const auto number = whole(text);
+        const bool fits = number && (!least || *number >= *least);
+        return fits ? std::string() : text + ": expected a whole number " + wanted;
+      },
+      "");
+}
+
 std::vector<std::string> preset_names() {
   std::vector<std::string> names;
   for (const auto& preset : presets()) names.emplace_back(preset.name);
   return names;
+}
+
+/// "16,24,24"
+std::vector<std::int64_t> sections(std::string_view text) {
+  std::vector<std::int64_t> pairs;
+  for (bool more = !text.empty(); more;) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const auto number = whole(text.substr(0, comma));
+    if (!number)
+      throw Failure(Exit::usage, "--axis-sections: \"" + std::string(text.substr(0, comma)) +
+                                     "\": expected whole numbers between commas, as 16,24,24");
+    pairs.push_back(*number);
+    more = comma < text.size();
+    text.remove_prefix(comma + (more ? 1 : 0));
+  }
+  return pairs;
 }
 
 std::string rope_names(const Model& model) {
@@ -57,7 +85,7 @@ void ModelArgument::add_to(CLI::App& command) {
       ->check(one_of(policies))
       ->option_text("NAME");
   command.add_option("--length", length_, "Tokens, for scaling types whose frequencies depend on the length")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number(1))
       ->option_text("N");
   command
       .add_option("--as", as_,
@@ -71,14 +99,13 @@ void ModelArgument::add_to(CLI::App& command) {
     return command.add_option(name, target, help)->option_text(unit)->group("Model by flags");
   };
   flag("--base", base_, "X", "rope_theta, freq_base; default 10000");
-  flag("--head-dim", head_dim_, "N", "Lanes of a head; default: the offset and the lanes that turn");
-  flag("--rotary-dim", rotary_dim_, "N",
-       "Lanes that turn, even; default: all of the head from the offset on");
-  flag("--rotary-offset", rotary_offset_, "N", "First lane that turns; default 0");
+  flag("--head-dim", head_dim_, "N", "Lanes of a head; default: the offset and the lanes that turn")
+      ->check(whole_number());
+  flag("--rotary-dim", rotary_dim_, "N", "Lanes that turn, even; default: all of the head from the offset on")
+      ->check(whole_number());
+  flag("--rotary-offset", rotary_offset_, "N", "First lane that turns; default 0")->check(whole_number());
   flag("--axis-sections", axis_sections_, "A,B,...",
-       "Pairs of each position axis, as 16,24,24 for time, height, width")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+       "Pairs of each position axis, as 16,24,24 for time, height, width");
   flag("--axis-order", axis_order_, "NAME",
        "In which order the pairs of the sections lie: contiguous (default), interleaved, imrope,\n"
        "round_robin, spread, space_then_time")
@@ -153,7 +180,9 @@ Model ModelArgument::from_flags() const {
   spectrum.rotary_dim = rotary_dim_ ? *rotary_dim_ : *head_dim_ - rope.rotary_offset;
   spectrum.base = base_.value_or(spectrum.base);
   spectrum.scaling = scaling_from_flags(scaling_, scaling_fields_);
-  spectrum.axis_sections = axis_sections_;
+  spectrum.axis_sections = sections(axis_sections_);
+  if (!axis_order_.empty() && axis_sections_.empty())
+    throw Failure(Exit::usage, "--axis-order " + axis_order_ + ": needs --axis-sections");
   spectrum.axis_order = axis_order_from_name(axis_order_).value_or(AxisOrder::contiguous);
   spectrum.length = length_;
   rope.spectrum = take(Spectrum::make(spectrum), Exit::usage);
@@ -162,7 +191,7 @@ Model ModelArgument::from_flags() const {
 
 void RopeChoice::add_to(CLI::App& command) {
   auto* layer = command.add_option("--layer", layer_, "Use the rope of this layer, counted from 0")
-                    ->check(CLI::NonNegativeNumber)
+                    ->check(whole_number(0))
                     ->option_text("N");
   command.add_option("--rope", rope_, "Use the rope of this name, as `rotary explain` shows it")
       ->excludes(layer)

@@ -35,7 +35,7 @@ class ModelArgument {
   std::string word_;
   std::optional<double> base_;
   std::optional<std::int64_t> head_dim_, rotary_dim_, rotary_offset_;
-  std::vector<std::int64_t> axis_sections_;
+  std::string axis_sections_;
   std::string axis_order_;
   std::string scaling_;
   std::map<std::string, std::string> scaling_fields_;  // by the name in scaling.hpp; empty: not given

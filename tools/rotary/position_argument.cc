@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "position_argument.hpp"
 
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -13,13 +12,6 @@ namespace rotary::tool {
 namespace {
 
 constexpr const char* tensor_name = "positions";
-
-std::optional<std::int64_t> whole(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // "a:b" made of digits and signs alone; anything else is a file's name.
 bool is_range(std::string_view text) {

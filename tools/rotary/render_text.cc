@@ -133,11 +133,29 @@ std::string axis_words(const Spectrum& spectrum) {
   return list(parts);
 }
 
-std::string scaling_text(const Spectrum& spectrum, std::optional<std::int64_t> length) {
+/// The value of a rope, or null.
+const ModelValue* find(const Model& model, std::size_t rope, std::string_view key) {
+  const auto values = model.values();
+  const auto found = std::find_if(values.begin(), values.end(),
+                                  [&](const auto& v) { return v.rope == rope && v.key == key; });
+  return found == values.end() ? nullptr : &*found;
+}
+
+/// Whose alpha a rule has worked out of the length (Qwen 1), and not the file.
+std::string alpha_words(const Model& model, std::size_t rope, std::optional<std::int64_t> length) {
+  const ModelValue* alpha = find(model, rope, "alpha");
+  if (alpha == nullptr) return {};
+  if (!alpha->from.starts_with("derived:")) return "the same at every length";
+  return "alpha grows with the sequence (" + alpha->from.substr(sizeof "derived:") + "); this is the one " +
+         (length ? "of " + count(*length, "token") : "up to there, since no --length is given");
+}
+
+std::string scaling_text(const Model& model, std::size_t index, std::optional<std::int64_t> length) {
+  const Spectrum& spectrum = model.ropes()[index].rope.spectrum();
   std::string text = item("scaling", type_words(spectrum.scaling()));
   const auto field = [&](std::string_view key, const auto& value) {
     text += paragraph(std::string(indent, ' ') + "- ", indent + 2,
-                      std::string(key) + " " + field_words(key, value));
+                      std::string(key) + " " + field_words(name(spectrum.scaling()), key, value));
   };
   const auto visit = [&](std::string_view key, const auto& value) {
     if constexpr (requires { *value; }) {
@@ -152,18 +170,11 @@ std::string scaling_text(const Spectrum& spectrum, std::optional<std::int64_t> l
         "", "in use: " + choice +
                 (length ? ", for a sequence of " + count(*length, "token") : ", since no --length is given"));
   }
+  if (const std::string alpha = alpha_words(model, index, length); !alpha.empty()) text += item("", alpha);
   if (const std::string twice = base_words(spectrum); !twice.empty()) text += item("", twice);
   const std::string pairs = pair_words(spectrum);
   if (!std::holds_alternative<scaling::None>(spectrum.scaling()) && !pairs.empty()) text += item("", pairs);
   return text;
-}
-
-/// The value of a rope, or null.
-const ModelValue* find(const Model& model, std::size_t rope, std::string_view key) {
-  const auto values = model.values();
-  const auto found = std::find_if(values.begin(), values.end(),
-                                  [&](const auto& v) { return v.rope == rope && v.key == key; });
-  return found == values.end() ? nullptr : &*found;
 }
 
 std::string ratio_words(const Model& model, std::size_t index) {
@@ -173,9 +184,11 @@ std::string ratio_words(const Model& model, std::size_t index) {
   const std::string text = "which is " + rounded(ratio) + " times as many";
   const ModelValue* value = find(model, index, "factor");
   const auto* factor = value == nullptr ? nullptr : std::get_if<double>(&value->value);
-  return factor == nullptr || *factor == ratio
-             ? text
-             : text + "; the factor is " + rounded(*factor) + ", and the factor counts";
+  if (factor == nullptr || *factor == ratio) return text;
+  const auto* ours = std::get_if<scaling::Telechat3Yarn>(&entry.rope.spectrum().scaling());
+  const bool by_ratio = ours && ours->max_position_embeddings && ours->original_max_position_embeddings;
+  return text + "; the factor is " + rounded(*factor) + ", and " +
+         (by_ratio ? "this type takes the ratio" : "the factor counts");
 }
 
 std::string length_words(const Model& model, std::size_t index, std::optional<std::int64_t> length) {
@@ -209,7 +222,8 @@ std::string wavelength_words(const ModelRope& entry) {
   }
   if (fast == inv_freq.size()) return "none: no pair turns";
   const auto one = [&](std::size_t i) {
-    return rounded(wavelength(i)) + " (pair " + std::to_string(i) + ")";
+    const double length = wavelength(i);
+    return (std::isfinite(length) ? rounded(length) : "over 1e308") + " (pair " + std::to_string(i) + ")";
   };
   std::string text = "one full turn takes " + one(fast) + " to " + one(slow) + " positions";
   if (entry.context) {
@@ -235,7 +249,7 @@ std::string rope_text(const Model& model, std::size_t index, std::optional<std::
   if (spectrum.base())
     text += item("base",
                  digits(*spectrum.base()) + ": pair 0 turns 1 radian a position, the next ones ever slower");
-  text += scaling_text(spectrum, length);
+  text += scaling_text(model, index, length);
   text += item("attention", attention_words(spectrum));
   if (spectrum.softmax_factor() != 1) {
     text +=

@@ -35,9 +35,7 @@ constexpr std::array types{
          "(--length), and keys that are cached keep the base they were turned with; up to there, and without "
          "a "
          "length, nothing is scaled"},
-    Word{"ntk_alpha",
-         "NTK alpha: the base is multiplied by alpha^(d/(d-2)), d the lanes that turn; the same at "
-         "every length"},
+    Word{"ntk_alpha", "NTK alpha: the base is multiplied by alpha^(d/(d-2)), d the lanes that turn"},
     Word{"longrope",
          "LongRoPE: each pair is divided by its own number; one list for sequences of up to the original "
          "length, "
@@ -113,8 +111,12 @@ std::string type_words(const Scaling& scaling) {
   return text.empty() ? word : word + ": " + std::string(text);
 }
 
-std::string field_words(std::string_view field, double value) {
+std::string field_words(std::string_view type, std::string_view field, double value) {
   const std::string number = digits(value);
+  if (field == "factor" && type == scaling::LongRope::name)
+    return number + ": is for A alone; the lists say how much slower the pairs turn";
+  if (field == "factor" && type == scaling::Telechat3Yarn::name)
+    return number + ": counts where the two lengths are not both stated; else their ratio does";
   if (field == "factor") {
     return number + ": a stretched pair sees positions divided by " + number +
            " (4 means four times the length); " +
@@ -126,13 +128,13 @@ std::string field_words(std::string_view field, double value) {
   return text.empty() ? number : number + ": " + text;
 }
 
-std::string field_words(std::string_view field, bool value) {
+std::string field_words(std::string_view, std::string_view field, bool value) {
   if (field != "truncate") return value ? "true" : "false";
   return value ? "true: the ends of the ramp are rounded outwards to whole pairs"
                : "false: the ends of the ramp stay where they fall between pairs";
 }
 
-std::string field_words(std::string_view field, const std::vector<double>& values) {
+std::string field_words(std::string_view, std::string_view field, const std::vector<double>& values) {
   if (values.empty()) return "none";
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   const std::string text(find(numbers, field));

@@ -11,10 +11,10 @@ namespace rotary::tool {
 
 /// A sentence on the type; its name alone for one that has none here.
 std::string type_words(const Scaling& scaling);
-/// A sentence on one number of a type.
-std::string field_words(std::string_view field, double value);
-std::string field_words(std::string_view field, bool value);
-std::string field_words(std::string_view field, const std::vector<double>& values);
+/// A sentence on one number of a type of that name.
+std::string field_words(std::string_view type, std::string_view field, double value);
+std::string field_words(std::string_view type, std::string_view field, bool value);
+std::string field_words(std::string_view type, std::string_view field, const std::vector<double>& values);
 /// "pairs 0-28 kept, 29-34 between, 35-63 divided by 8"; empty where there is no base to compare with.
 std::string pair_words(const Spectrum& spectrum);
 /// What the length has chosen: "the long list", "base 30527.7"; empty for types that do not depend on it.

@@ -62,6 +62,13 @@ std::string rounded(double value, int significant) {
   return formatted(value, std::chars_format::general, significant);
 }
 
+std::optional<std::int64_t> whole(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
 std::string list(std::span<const std::string> words, std::string_view between) {
   std::string text;
   for (const auto& word : words) {

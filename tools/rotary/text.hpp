@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,9 @@ std::string printable(std::string_view text);
 std::string digits(double value);
 /// For reading, not for computing: so many significant digits, but every whole number up to 1e15 in full.
 std::string rounded(double value, int significant = 4);
+
+/// A number of decimal digits and perhaps a minus; nothing for other text and for what 64 bits do not hold.
+std::optional<std::int64_t> whole(std::string_view text);
 
 /// "a, b, c".
 std::string list(std::span<const std::string> words, std::string_view between = ", ");

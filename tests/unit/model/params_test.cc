@@ -203,5 +203,47 @@ TEST(Params, AFolderHasOneOfTheTwo) {
   EXPECT_EQ(Model::from_path(folder / "params.json")->source(), Model::Source::params);
 }
 
+// inference/configs/config_671B.json of DeepSeek-V3, which states no number of its rope.
+constexpr std::string_view deepseek_v3 = R"({"vocab_size": 129280, "dim": 7168, "inter_dim": 18432,
+    "moe_inter_dim": 2048, "n_layers": 61, "n_dense_layers": 3, "n_heads": 128, "n_routed_experts": 256,
+    "q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64,
+    "v_head_dim": 128)";
+
+TEST(DeepSeek, V3ByTheConstantsOfItsCode) {
+  const auto model = load(std::string(deepseek_v3) + "}");
+  EXPECT_EQ(model.source(), Model::Source::params);
+  EXPECT_EQ(model.model_type(), "deepseek_v3");
+  const Rope& rope = model.ropes()[0].rope;
+  EXPECT_EQ(rope.head_dim(), 192);
+  EXPECT_EQ(rope.rotary_offset(), 128);
+  EXPECT_EQ(rope.pairing(), Pairing::interleaved);
+  const Spectrum& spectrum = rope.spectrum();
+  EXPECT_EQ(spectrum.attention_factor(), 1);
+  EXPECT_NEAR(spectrum.softmax_factor(), 1.8738542071, 1e-10);
+  EXPECT_NEAR(spectrum.inv_freq()[12], 0.0268793601, 1e-10);
+  EXPECT_NEAR(spectrum.inv_freq()[16], 0.0055, 1e-12);
+  EXPECT_NEAR(spectrum.inv_freq()[31], 3.33380358e-06, 1e-14);
+  EXPECT_EQ(source_of(model, "factor"), "default of DeepSeek's code");
+}
+
+TEST(DeepSeek, V3WithoutScalingWithinTheOriginalLength) {
+  const auto model = load(std::string(deepseek_v3) + R"(, "max_seq_len": 4096, "mscale": 0.707})");
+  EXPECT_EQ(name(model.ropes()[0].rope.spectrum().scaling()), "default");
+  EXPECT_EQ(source_of(model, "scaling"), "derived: max_seq_len is not over default of DeepSeek's code");
+  const auto longer = load(std::string(deepseek_v3) + R"(, "max_seq_len": 8192, "mscale": 0.707})");
+  EXPECT_NEAR(longer.ropes()[0].rope.spectrum().softmax_factor(), 1.5896261652, 1e-10);
+}
+
+TEST(DeepSeek, V4HasTwoRopes) {
+  const auto model =
+      load(R"({"dim": 4096, "moe_inter_dim": 2048, "n_layers": 3, "n_mtp_layers": 1, "n_heads": 64,
+      "head_dim": 512, "rope_head_dim": 64, "compress_ratios": [0, 4, 128, 0], "rope_theta": 10000.0,
+      "compress_rope_theta": 160000.0, "rope_factor": 16, "original_seq_len": 65536, "beta_fast": 32,
+      "beta_slow": 1})");
+  EXPECT_EQ(testing::picture(model), "mcc");
+  EXPECT_EQ(model.ropes()[0].rope, Model::from_preset("deepseek-v4")->find_rope("main")->rope);
+  EXPECT_EQ(model.ropes()[1].rope, Model::from_preset("deepseek-v4")->find_rope("compress")->rope);
+}
+
 }  // namespace
 }  // namespace rotary

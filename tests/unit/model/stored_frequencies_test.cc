@@ -110,7 +110,7 @@ TEST(Stored, DifferentNumbersAreNamed) {
   files.store<float>({{std::string(layer_name), plain(10000, 32)}});
   EXPECT_NE(files.load().warnings()[0].find("32 numbers, the rope has 64 pairs"), std::string::npos);
   files.store<std::int64_t>({{std::string(layer_name), {1, 2}}});
-  EXPECT_NE(files.load().warnings()[0].find("0 numbers, the rope has 64 pairs"), std::string::npos);
+  EXPECT_NE(files.load().warnings()[0].find("of type i64, must be f64, f32, f16 or bf16"), std::string::npos);
   auto last = plain();
   last.back() *= 1.01F;
   files.store<float>({{std::string(layer_name), last}});
@@ -137,6 +137,25 @@ TEST(Stored, LocalAndGlobal) {
   EXPECT_EQ(agreement(model, 0), "equal to fp32 rounding");
   EXPECT_EQ(agreement(model, 1), "equal to fp32 rounding");
   EXPECT_TRUE(model.warnings().empty());
+}
+
+TEST(Stored, OfLayersThatHaveNoRopeIsSaid) {
+  const Checkpoint files(llama(R"(, "no_rope_layers": [1, 0])"));
+  const auto name = [](int layer) {
+    return "model.layers." + std::to_string(layer) + ".self_attn.rotary_emb.inv_freq";
+  };
+  files.store<float>({{name(0), plain()}, {name(1), plain()}, {name(40), plain()}});
+  const auto model = files.load();
+  EXPECT_EQ(agreement(model), "equal to fp32 rounding");
+  ASSERT_EQ(model.warnings().size(), 2U);
+  EXPECT_EQ(model.warnings()[0], "model.safetensors: \"" + name(1) +
+                                     "\": of layer 1, which has no rope by the description, so it is not "
+                                     "compared");
+  EXPECT_EQ(model.warnings()[1], "model.safetensors: \"" + name(40) +
+                                     "\": of layer 40, where the description has 2, so it is not compared");
+  files.store<float>({{"model.rotary_emb_local.inv_freq", plain()}});
+  EXPECT_NE(files.load().warnings()[0].find("of a rope \"local\", which the description lacks"),
+            std::string::npos);
 }
 
 TEST(Stored, SplitCheckpoints) {

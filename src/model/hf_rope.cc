@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rope of a config.json: its base, its scaling, its lengths.
+#include <algorithm>
+#include <cmath>
+
+#include "model/hf_plans.hpp"
+#include "model/scaling_keys.hpp"
+
+namespace rotary::impl {
+namespace {
+
+constexpr std::string_view base_keys[] = {"rope_theta", "rotary_emb_base", "rotary_base", "global_rope_theta",
+                                          "rope_global_theta"};
+constexpr std::string_view local_base_keys[] = {"rope_local_base_freq", "local_rope_theta",
+                                                "rope_local_theta", "swa_rope_theta"};
+constexpr std::string_view context_keys[] = {"max_position_embeddings", "n_positions", "n_ctx",
+                                             "max_sequence_length"};
+
+void read_base(const HfConfig& config, const RopePlan& plan, RopeDescription& rope) {
+  if (plan.base) {
+    rope.base = *plan.base;
+    return;
+  }
+  if (plan.layer_type == compress_rope) {
+    Agreed<double> stated(config.builder);
+    stated.add(plan.now.number("rope_theta"));
+    stated.add(config.top.number("compress_rope_theta"));
+    rope.base =
+        stated.value().value_or(Sourced<double>{*config.family.compress_base, config.family_default()});
+    return;
+  }
+  Agreed<double> base(config.builder);
+  base.add(plan.now.number("rope_theta"));
+  base.add(plan.before.number("rope_theta"));
+  const auto add_all = [&](std::span<const std::string_view> keys) {
+    for (const auto key : keys) base.add(config.top.number(key));
+  };
+  if (plan.is_local()) add_all(local_base_keys);
+  // A local rope that says nothing of its own shares the base, unless its family knows better.
+  if (!plan.is_local() || (!base.value() && !config.family.local_base)) add_all(base_keys);
+  if (const auto ratio = config.top.number("rope_ratio")) {
+    base.add(Sourced<double>{10000 * ratio->value, "family rule: 10000 * rope_ratio"});
+  }
+  const auto& known =
+      plan.is_local() && config.family.local_base ? config.family.local_base : config.family.base;
+  if (base.value()) {
+    rope.base = *base.value();
+  } else if (known) {
+    rope.base = {*known, config.family_default()};
+  } else {
+    rope.base = {10000, "default: the file states no base", true};
+  }
+}
+
+/// Both dictionaries, where both are there, must say the same.
+void read_scalings(const HfConfig& config, const RopePlan& plan, RopeDescription& rope) {
+  const bool both = plan.now.present() && plan.before.present();
+  const auto part = config.family.global_part;
+  if (part && plan.is_global() && !plan.now.present() && !plan.before.present()) {
+    rope.scaling = {scaling::Proportional{.partial_rotary_factor = *part}, config.family_default()};
+    rope.scaling_values = {{0, "partial_rotary_factor", *part, config.family_default()}};
+    return;
+  }
+  std::optional<Sourced<double>> trained;
+  if (config.family.original_length != 0) {
+    trained = {static_cast<double>(config.family.original_length), config.family_default()};
+  }
+  const auto read = [&](const Keys& dict) { return read_scaling(dict, config.top, config.builder, trained); };
+  auto reading = read(plan.now.present() ? plan.now : plan.before);
+  if (both) {
+    const auto old = read(plan.before);
+    if (old.scaling.value != reading.scaling.value) {
+      config.builder.malformed(plan.now.path(), " (", name(reading.scaling.value), ") and ",
+                               plan.before.path(), " (", name(old.scaling.value),
+                               "): must describe the same scaling");
+    }
+  }
+  rope.scaling = std::move(reading.scaling);
+  rope.scaling_values = std::move(reading.values);
+  rope.other_factors = std::move(reading.other_factors);
+  if (auto* yarn = std::get_if<scaling::Yarn>(&rope.scaling.value);
+      yarn != nullptr && plan.layer_type == compress_rope && !yarn->attention_factor) {
+    yarn->attention_factor = 1;
+    rope.scaling_values.push_back({0, "attention_factor", 1.0, config.family_default()});
+  }
+  if (reading.original_length) {
+    const auto& length = *reading.original_length;
+    rope.original_context =
+        Sourced<std::int64_t>{std::llround(std::clamp(length.value, 0.0, 9e15)), length.from, length.assumed};
+  }
+}
+
+/// Qwen: beyond seq_length, base * alpha^(d/(d-2)) with alpha = 2^ceil(log2(length / seq_length) + 1) - 1.
+void read_dynamic_ntk(const HfConfig& config, RopeDescription& rope) {
+  const auto stated = config.top.boolean("use_dynamic_ntk");
+  const auto trained = config.top.integer("seq_length");
+  if (!stated || !stated->value || !trained || trained->value < 1) return;
+  if (!std::holds_alternative<scaling::None>(rope.scaling.value)) return;
+  const auto length = static_cast<double>(config.builder.options().length.value_or(0));
+  const double ratio = length / static_cast<double>(trained->value);
+  const double alpha = ratio <= 1 ? 1 : std::exp2(std::ceil(std::log2(ratio) + 1)) - 1;
+  rope.scaling = {scaling::NtkAlpha{alpha}, stated->from};
+  rope.scaling_values.push_back(
+      {0, "alpha", alpha,
+       message("derived: ", stated->from, " beyond ", trained->from, " ", trained->value)});
+}
+
+/// Only DeepSeek-style attention multiplies mscale_all_dim into the softmax; elsewhere the key is inert
+/// there.
+void settle_softmax(const HfConfig& config, RopeDescription& rope) {
+  auto* yarn = std::get_if<scaling::Yarn>(&rope.scaling.value);
+  if (yarn == nullptr || yarn->mscale_all_dim.value_or(0) == 0 || yarn->softmax_factor) return;
+  if (config.top.find("qk_rope_head_dim") != nullptr) return;
+  yarn->softmax_factor = 1;
+  rope.scaling_values.push_back(
+      {0, "softmax_factor", 1.0,
+       "derived: only latent attention (qk_rope_head_dim) reads mscale_all_dim there"});
+}
+
+void compare_lengths(const HfConfig& config, const RopeDescription& rope) {
+  const auto* yarn = std::get_if<scaling::Yarn>(&rope.scaling.value);
+  if (!rope.context || !rope.original_context || rope.original_context->value <= 0) return;
+  const double context = static_cast<double>(rope.context->value);
+  const double ratio = context / static_cast<double>(rope.original_context->value);
+  if (ratio < 1) {
+    config.builder.warn(rope.context->from, " ", context, " is less than ", rope.original_context->from, " ",
+                        rope.original_context->value);
+  } else if (yarn != nullptr && ratio != 1 && yarn->factor != ratio) {
+    config.builder.warn("factor ", yarn->factor, " is used, though ", rope.context->from, " / ",
+                        rope.original_context->from, " is ", ratio);
+  }
+}
+
+}  // namespace
+
+RopeDescription read_rope(const HfConfig& config, const RopePlan& plan) {
+  RopeDescription rope;
+  rope.name = plan.name;
+  read_base(config, plan, rope);
+  Agreed<std::int64_t> context(config.builder);
+  context.add(plan.now.integer("max_position_embeddings"));
+  for (const auto key : context_keys) context.add(config.top.integer(key));
+  // Qwen's seq_length is the length of training, which its max_position_embeddings may exceed.
+  rope.context = context.value() ? context.value() : config.top.integer("seq_length");
+  read_scalings(config, plan, rope);
+  read_dynamic_ntk(config, rope);
+  read_window(config, plan, rope);
+  settle_softmax(config, rope);
+  compare_lengths(config, rope);
+  read_axes(config, plan, rope);
+  read_pairing(config, rope);
+  return rope;
+}
+
+}  // namespace rotary::impl

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a config says of positions and the ropes do not express: it is named, or the file is refused.
+#include <gtest/gtest.h>
+
+#include <rotary/model.hpp>
+
+#include "model_checks.hpp"
+
+namespace rotary {
+namespace {
+
+using testing::base_of;
+using testing::find_value;
+using testing::llama;
+using testing::load;
+using testing::picture;
+using testing::source_of;
+
+/// The only warning, or all of them.
+std::string warning_of(const Model& model) {
+  std::string all;
+  for (const auto& warning : model.warnings()) all += (all.empty() ? "" : "\n") + warning;
+  return all;
+}
+
+TEST(OtherPositions, NoRopeWithoutASwitch) {
+  const std::string before = R"({"model_type": "zamba2", "hidden_size": 2560, "num_attention_heads": 32,
+      "num_hidden_layers": 2, "attention_head_dim": 160)";
+  EXPECT_FAILS(Model::from_config(before + R"(, "use_mem_rope": false})"), StatusCode::unsupported,
+               "use_mem_rope false: model_type zamba2 has no rotary embedding then");
+  EXPECT_FAILS(Model::from_config(before + "}"), StatusCode::unsupported,
+               "use_mem_rope: missing, which means false: model_type zamba2 has no rotary embedding then");
+  EXPECT_EQ(load(before + R"(, "use_mem_rope": true})").ropes()[0].rope.head_dim(), 160);
+}
+
+TEST(OtherPositions, BaichuansLargerModelsHaveAlibi) {
+  EXPECT_FAILS(
+      Model::from_config(R"({"model_type": "baichuan", "hidden_size": 5120, "num_attention_heads": 40,
+                             "num_hidden_layers": 40})"),
+      StatusCode::unsupported,
+      "hidden_size 5120: of baichuan, only the models of width 4096 have a rotary embedding; the others have "
+      "ALiBi");
+}
+
+TEST(OtherPositions, WordsThatMeanNoRope) {
+  for (const std::string word : {"absolute", "alibi", "relative_key", "nope"}) {
+    EXPECT_FAILS(Model::from_config(llama(", \"position_embedding_type\": \"" + word + "\"")),
+                 StatusCode::unsupported,
+                 "position_embedding_type \"" + word + "\": it has no rotary embedding");
+  }
+  for (const std::string word : {"rope", "rotary", "ROPE"})
+    EXPECT_SUCCEEDS(Model::from_config(llama(", \"position_embedding_type\": \"" + word + "\"")));
+}
+
+TEST(OtherPositions, SwitchesOfTheRope) {
+  for (const std::string key : {"rotary", "use_rope", "use_rotary", "use_rotary_emb"}) {
+    EXPECT_FAILS(Model::from_config(llama(", \"" + key + "\": false")), StatusCode::unsupported,
+                 key + " false: it has no rotary embedding");
+    EXPECT_FAILS(Model::from_config(llama(", \"" + key + "\": 1")), StatusCode::malformed,
+                 key + ": expected true or false, got a number");
+  }
+}
+
+TEST(OtherPositions, XposIsMoreThanARope) {
+  EXPECT_FAILS(Model::from_config(llama(R"(, "rotary_emb_scale_base": 512)")), StatusCode::unsupported,
+               "rotary_emb_scale_base 512: xPos stretches queries and keys by position");
+  EXPECT_TRUE(load(llama(R"(, "rotary_emb_scale_base": null)")).warnings().empty());
+}
+
+TEST(OtherPositions, DualChunkIsNamedWithItsNumbers) {
+  const auto model = load(llama(R"(, "dual_chunk_attention_config": {"chunk_size": 262144, "local_size": 8192,
+                                     "original_max_position_embeddings": 262144})"));
+  EXPECT_EQ(warning_of(model),
+            "dual_chunk_attention_config: beyond 253952 tokens the model takes the positions of dual_chunk() "
+            "(chunk_size 262144, local_size 8192); the ropes are those shown");
+  EXPECT_EQ(source_of(model, "chunk_size"), "dual_chunk_attention_config.chunk_size");
+  EXPECT_FAILS(Model::from_config(llama(R"(, "dual_chunk_attention_config": {"chunk_size": 6})")),
+               StatusCode::malformed, "dual_chunk_attention_config.local_size: missing");
+  EXPECT_FAILS(
+      Model::from_config(llama(R"(, "dual_chunk_attention_config": {"chunk_size": 6, "local_size": 6})")),
+      StatusCode::malformed, "must be 0 <= local_size < chunk_size");
+}
+
+TEST(Unread, KeysBesideTheTextModel) {
+  const auto model = load(R"({"model_type": "llava", "rope_theta": 5e5, "rope_scaling": {"type": "linear",
+      "factor": 2}, "partial_rotary_factor": 0.5, "text_config": {"model_type": "llama", "head_dim": 64,
+      "num_hidden_layers": 1, "rope_theta": 1e4, "partial_rotary_factor": 0.5}})");
+  EXPECT_EQ(base_of(model), 1e4);
+  EXPECT_EQ(warning_of(model),
+            "rope_theta: not read, since text_config describes the text model and says otherwise\n"
+            "rope_scaling: not read, since text_config describes the text model and has no such key");
+}
+
+TEST(Unread, AnyKeyThatNamesARope) {
+  EXPECT_EQ(warning_of(load(llama(R"(, "rope_style": 1)"))), "rope_style: not a key that is read");
+  EXPECT_EQ(warning_of(load(llama(R"(, "use_rope": true)"))), "");
+  EXPECT_EQ(warning_of(load(llama(R"(, "ropetheta": 5)"))),
+            "ropetheta: not a key that is read; did you mean rope_theta?");
+}
+
+TEST(Unread, OtherPartsWithARope) {
+  EXPECT_EQ(warning_of(load(R"({"model_type": "x", "text_config": {"model_type": "llama", "head_dim": 64,
+      "num_hidden_layers": 1}, "audio_config": {"rope_parameters": {"rope_theta": 1e4}}})")),
+            "audio_config.rope_parameters: not read, since this part is none that is described");
+}
+
+TEST(Unread, ThePartThatThinks) {
+  const auto model = load(R"({"architectures": ["Qwen2_5OmniModel"], "model_type": "qwen2_5_omni",
+      "thinker_config": {"text_config": {"model_type": "qwen2_5_omni_text", "head_dim": 128,
+      "num_hidden_layers": 2, "rope_theta": 1e6, "rope_scaling": {"type": "mrope", "mrope_section":
+      [16, 24, 24]}}}, "talker_config": {"rope_theta": 5}})");
+  EXPECT_EQ(base_of(model), 1e6);
+  EXPECT_EQ(model.architecture(), "Qwen2_5OmniModel");
+  EXPECT_EQ(source_of(model, "base"), "thinker_config.text_config.rope_theta");
+}
+
+TEST(Unread, ValuesThatTurnToo) {
+  EXPECT_EQ(warning_of(load(R"({"model_type": "roformer", "head_dim": 64, "num_hidden_layers": 2,
+                               "rotary_value": true})")),
+            "rotary_value true: the value vectors are turned too, by the same rope");
+}
+
+TEST(Assumed, TheScalingOfAClass) {
+  // Transformers 5.24: W[12] and A of gpt-oss, whose own files state the same numbers.
+  const auto model = load(R"({"model_type": "gpt_oss", "num_hidden_layers": 2})");
+  EXPECT_EQ(
+      warning_of(model),
+      "rope_parameters: missing, so the scaling is the one that Transformers' class assumes; a file that "
+      "means none states rope_type default");
+  EXPECT_EQ(source_of(model, "factor"), "default of gpt_oss.factor");
+  const Spectrum& spectrum = model.ropes()[0].rope.spectrum();
+  EXPECT_NEAR(spectrum.inv_freq()[12], 0.00679495949, 1e-11);
+  EXPECT_NEAR(spectrum.attention_factor(), 1.3465735903, 1e-10);
+  const auto plain = load(R"({"model_type": "gpt_oss", "num_hidden_layers": 2,
+                              "rope_parameters": {"rope_type": "default"}})");
+  EXPECT_EQ(name(plain.ropes()[0].rope.spectrum().scaling()), "default");
+  EXPECT_TRUE(plain.warnings().empty());
+  for (const std::string type : {"ministral3", "mistral4", "cwm", "apertus", "openai_privacy_filter"}) {
+    const auto silent = load(
+        R"({"head_dim": 64, "qk_rope_head_dim": 64, "num_hidden_layers": 2, "model_type": ")" + type + "\"}");
+    EXPECT_NE(name(silent.ropes()[0].rope.spectrum().scaling()), "default") << type;
+    EXPECT_FALSE(silent.warnings().empty()) << type;
+  }
+  EXPECT_EQ(load(R"({"model_type": "ministral3", "num_hidden_layers": 1})").temperature()->query.length,
+            16384);
+}
+
+TEST(Assumed, TheOriginalLengthOfPhi3) {
+  const std::string config = R"({"model_type": "phi3", "num_hidden_layers": 1, "head_dim": 4,
+      "max_position_embeddings": 131072, "rope_scaling": {"type": "longrope", "short_factor": [1, 1],
+      "long_factor": [2, 2]}})";
+  const auto model = load(config);
+  EXPECT_EQ(model.ropes()[0].original_context, 4096);
+  EXPECT_EQ(source_of(model, "original_max_position_embeddings"), "default of phi3");
+  EXPECT_NEAR(model.ropes()[0].rope.spectrum().attention_factor(), 1.1902380714, 1e-10);
+}
+
+TEST(Nested, KeysBesideTheLayerTypes) {
+  const auto config = [](const std::string& outer, const std::string& inner) {
+    return R"({"model_type": "gemma3_text", "num_hidden_layers": 6, "rope_parameters": {
+        "full_attention": {"rope_type": "linear", "factor": 8, "rope_theta": 1000000},
+        "sliding_attention": {)" +
+           inner + R"("rope_theta": 10000}, )" + outer + "}}";
+  };
+  // Transformers 5.24 reads the two dictionaries and nothing beside them.
+  const auto model = load(config(R"("rope_type": "default")", R"("rope_type": "default", )"));
+  EXPECT_EQ(picture(model), "lllllg");
+  EXPECT_EQ(base_of(model, "global"), 1e6);
+  EXPECT_EQ(base_of(model, "local"), 1e4);
+  EXPECT_EQ(warning_of(model), "rope_parameters.rope_type: not read, since each layer type states its own");
+  EXPECT_FAILS(Model::from_config(config(R"("factor": 4)", R"("rope_type": "default", )")),
+               StatusCode::malformed,
+               "rope_parameters.factor: stands beside the dictionaries of layer types, and "
+               "rope_parameters.sliding_attention has none of its own; must stand in each of them");
+}
+
+TEST(Nested, DeepSeekV4sFlatDictionaryIsTheCompressedRopes) {
+  const auto config = [](const std::string& keys) {
+    return R"({"model_type": "deepseek_v4", "num_hidden_layers": 2, "compress_ratios": [0, 4],
+        "rope_parameters": {)" +
+           keys + "}}";
+  };
+  const std::string yarn = R"("rope_type": "yarn", "factor": 16, "original_max_position_embeddings": 65536)";
+  const auto model = load(config(yarn));
+  EXPECT_EQ(picture(model), "mc");
+  EXPECT_EQ(base_of(model, "main"), 1e4);
+  EXPECT_EQ(base_of(model, "compress"), 160000);
+  EXPECT_EQ(name(model.find_rope("main")->rope.spectrum().scaling()), "default");
+  EXPECT_EQ(name(model.find_rope("compress")->rope.spectrum().scaling()), "yarn");
+  EXPECT_FAILS(Model::from_config(config(yarn + R"(, "rope_theta": 10000)")), StatusCode::malformed,
+               "rope_parameters.rope_theta: for which of the two ropes?");
+  EXPECT_FAILS(Model::from_config(config(R"("main": {"rope_theta": 10000})")), StatusCode::malformed,
+               "rope_parameters.compress: missing, where the other rope has an entry");
+}
+
+}  // namespace
+}  // namespace rotary
