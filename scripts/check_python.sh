@@ -38,7 +38,7 @@ build/python/base/bin/pip wheel --quiet --disable-pip-version-check --no-build-i
   --config-settings=build-dir=build/python/cmake --wheel-dir build/python/wheel .
 
 if [[ $tier == numpy ]]; then
-  place=build/python/base tests=(python/tests --ignore=python/tests/with_torch) types=(python/tests/*.py)
+  place=build/python/base tests=(python/tests bench --ignore=python/tests/with_torch) types=(python/tests/*.py)
 else
   place=build/python/heavy tests=(python/tests/with_torch python/tests/test_docs.py) types=(python/tests/with_torch/*.py)
   if [[ -n ${ROTARY_HEAVY_SITE:-} ]]; then
