@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The slower checks, one stage after another; ends with the time of each and the test runner's own counts.
-# Usage: scripts/check_all.sh [stage ...]      stages: format instructions python shared tsan fuzz arm asan-ubsan clang
+# Usage: scripts/check_all.sh [stage ...]      stages: format instructions python shared clang tsan arm asan-ubsan
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 stages=("$@")
-[[ ${#stages[@]} -gt 0 ]] || stages=(format instructions python shared tsan fuzz arm asan-ubsan clang)
+[[ ${#stages[@]} -gt 0 ]] || stages=(format instructions python shared clang tsan arm asan-ubsan)
 summary=build/check-all-summary.txt
 mkdir -p build
 : >"$summary"

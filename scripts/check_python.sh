@@ -32,10 +32,11 @@ environment() {
 
 base=python/tests/requirements.txt heavy=python/tests/with_torch/requirements.txt
 environment base "$base"
-# The build tree is kept, so that the next build is a small one; ccache is found by CMake.
+# The build tree is kept, so that the next build is a small one; ccache is found by CMake, and has the library's objects
+# where the preset `check` was built before.
 rm -rf build/python/wheel
 build/python/base/bin/pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps \
-  --config-settings=build-dir=build/python/cmake --wheel-dir build/python/wheel .
+  --config-settings=build-dir=build/python/cmake --config-settings=cmake.define.ROTARY_WERROR=ON --wheel-dir build/python/wheel .
 
 if [[ $tier == numpy ]]; then
   place=build/python/base tests=(python/tests bench --ignore=python/tests/with_torch) types=(python/tests/*.py)
