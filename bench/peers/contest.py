@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from .case import STEPS, Case, Data, Unsupported
-from .measure import TOO_NOISY, Contestant, best, clock, median, rounds, spread
+from .measure import REST, TOO_NOISY, Contestant, best, clock, median, rounds, spread
 from .native import Native
 
 OURS = "rotary"
@@ -82,7 +82,7 @@ def contest(case: Case, peers: list[ModuleType], count: int) -> list[dict[str, A
         rows.append(row)
         if contestant is not None:
             field[peer.NAME] = contestant
-    times = rounds(field, count, clock(case.threads))
+    times = rounds(field, count, clock(case.threads), REST if case.threads > 1 else 0)
     limit_ns, apart = best({name: times[name] for name in ways})
     facts = {
         "tokens": case.tokens, "dtype": case.dtype, "pairing": case.pairing, "threads": case.threads,

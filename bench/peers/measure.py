@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import statistics
 import time
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 
 TOO_NOISY = 0.1  # as `rotary bench`: the limit's own times differ by more than this part
 TURN_NS, MOST_CALLS = 1_500_000, 2000  # how long a contestant's turn lasts
+REST = 0.005  # how long the threads of a pool may spin after it
 
 
 @dataclass(frozen=True)
@@ -40,19 +42,27 @@ def spread(times: list[float]) -> float:
 
 
 def rounds(
-    contestants: Mapping[str, Contestant], count: int, now: Callable[[], int]
+    contestants: Mapping[str, Contestant], count: int, now: Callable[[], int], rest: float = 0
 ) -> dict[str, list[float]]:
-    """Nanoseconds a rotation, one for each round; every contestant has its turn in each."""
+    """Nanoseconds a rotation, one for each round; every contestant has its turn in each. `rest`: seconds before a turn,
+    in which the threads of the one before stop looking out for work."""
     calls = {name: calls_for(one, now) for name, one in contestants.items()}
     times: dict[str, list[float]] = {name: [] for name in contestants}
-    for _ in range(count):
-        for name, one in contestants.items():
-            if calls[name] > 1:
-                one.run()  # its memory is back in the caches
-            start = now()
-            for _ in itertools.repeat(None, calls[name]):
-                one.run()
-            times[name].append((now() - start) / (calls[name] * one.chain))
+    gc.collect()
+    gc.disable()  # nobody pays for what another has left
+    try:
+        for _ in range(count):
+            for name, one in contestants.items():
+                if rest > 0:
+                    time.sleep(rest)
+                if calls[name] > 1:
+                    one.run()  # its memory is back in the caches
+                start = now()
+                for _ in itertools.repeat(None, calls[name]):
+                    one.run()
+                times[name].append((now() - start) / (calls[name] * one.chain))
+    finally:
+        gc.enable()
     return times
 
 

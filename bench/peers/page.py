@@ -215,9 +215,10 @@ beside this library. This page and its picture are what it wrote.
 {ahead}
 ## Who computes something else
 
-The result of each is compared with the formula in double before it is timed: the largest distance of a pair from its
-place, over its length. A peer may be off by its own roundings, and by those of its own angles. (rotary-embedding-torch
-makes its positions in the data's type: bf16 holds no odd number over 256, f16 none over 2048.)
+The result of each is compared with the formula in double before it is timed (that of `rotary`, from C++, with the
+kernel `reference`): the largest distance of a pair from its place, over its length. A peer may be off by its own
+roundings, and by those of its own angles. rotary-embedding-torch makes its positions in the data's type: bf16 holds no
+odd number over 256, f16 none over 2048.
 
 {differing}
 ## Who is not there
