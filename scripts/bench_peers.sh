@@ -6,7 +6,7 @@
 # Usage: scripts/bench_peers.sh [--quick]
 #   --quick                          fewer cases and rounds; prints the tables and leaves the page alone
 #   ROTARY_PEERS_ENVIRONMENTS=DIR    where the environments `main` and `ipex` lie (build/peers/environments)
-#   ROTARY_PEERS_LLAMA=1             compiles llama-cpp-python for its ggml
+#   ROTARY_PEERS_LLAMA=0             does not compile llama-cpp-python for its ggml, which takes ten minutes once
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -33,7 +33,12 @@ install main bench/requirements.txt
 install main bench/requirements-alone.txt --no-deps
 install ipex bench/requirements-ipex.txt
 main=$places/main/bin/python ipex=$places/ipex/bin/python
-[[ -z ${ROTARY_PEERS_LLAMA:-} ]] || "$main" -m pip install --quiet --no-deps llama-cpp-python
+# PyPI has the source of llama-cpp-python alone; without it ggml is that of libggml-python.
+if [[ ${ROTARY_PEERS_LLAMA:-1} == 1 ]] && ! "$main" -m pip show --quiet llama-cpp-python 2>/dev/null; then
+  CMAKE_ARGS="-DLLAVA_BUILD=OFF -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_TESTS=OFF" "$main" -m pip install --quiet \
+    --disable-pip-version-check --no-deps --config-settings="build.targets=llama;ggml;ggml-base;ggml-cpu" \
+    llama-cpp-python || echo "llama-cpp-python: not installed" >&2
+fi
 
 # The package and the functions of `rotary bench`, in one build.
 "$main" -m pip install --quiet --disable-pip-version-check "scikit-build-core>=0.10" "nanobind>=2.4"

@@ -202,8 +202,8 @@ beside this library. This page and its picture are what it wrote.
 * In place: rotary, vLLM and ggml. All others write new tensors; JAX is given its inputs to reuse. The C library is told
   to keep freed memory, which flatters those that allocate.
 * Tables of cos and sin are ready before the clock starts, where a peer takes tables. ggml, MLX and
-  rotary-embedding-torch make or look up their own inside the call. ggml is that of `llama-cpp-python` where it is
-  installed, else of `libggml-python`, which is built for AVX2; the versions are below.
+  rotary-embedding-torch make or look up their own inside the call. ggml is that of `llama-cpp-python`, compiled
+  for this machine, or where that fails of `libggml-python`, built for AVX2; the versions are below.
 
 ## Times the limit
 
