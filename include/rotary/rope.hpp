@@ -132,6 +132,7 @@ class ROTARY_API Rope {
   friend ROTARY_API bool operator==(const Rope& a, const Rope& b) noexcept;
 
  private:
+  friend struct impl::Store;
   Rope(std::shared_ptr<const impl::RopeState> state, Pairing pairing, Direction direction) noexcept;
   static Result<Rope> assemble(std::shared_ptr<const impl::AngleSource> source, const RopeOptions& options);
   Rope turned(Direction by) const noexcept;

@@ -24,6 +24,7 @@
 #include <rotary/length_rule.hpp>
 #include <rotary/model.hpp>
 #include <rotary/multimodal.hpp>
+#include <rotary/operand.hpp>
 #include <rotary/peer.hpp>
 #include <rotary/positions.hpp>
 #include <rotary/rope.hpp>
@@ -32,6 +33,7 @@
 #include <rotary/shards.hpp>
 #include <rotary/spectrum.hpp>
 #include <rotary/status.hpp>
+#include <rotary/store.hpp>
 #include <rotary/temperature.hpp>
 #include <rotary/tensor.hpp>
 #include <rotary/version.hpp>

@@ -3,7 +3,7 @@
 /// The rotation, planned once or planned on the way.
 ///
 ///     rope.rotate(angles, q, k).value();                    // in place, q and k in one call
-///     rope.rotate(angles, {q, q_out}, {k, k_out}).value();  // out of place
+///     rope.rotate(angles, {q, q_out}, {k, k_out}).value();  // out of place; operand.hpp has the rest
 ///
 ///     auto plan = rope.plan(q.shape, k.shape).value();      // validates and chooses the kernel
 ///     plan.run(angles, q, k).value();                       // allocates nothing
@@ -23,31 +23,12 @@
 #include <rotary/angles.hpp>
 #include <rotary/executor.hpp>
 #include <rotary/export.hpp>
+#include <rotary/operand.hpp>
 #include <rotary/status.hpp>
-#include <rotary/tensor.hpp>
 #include <string_view>
 #include <utility>
 
 namespace rotary {
-
-/// What is read and where the result goes. From Heads alone: in place.
-struct Operand {
-  Operand() noexcept = default;
-  Operand(Heads in_place) noexcept : in(in_place), out(in_place) {}  // NOLINT: implicit
-  Operand(ConstHeads from, Heads to) noexcept : in(from), out(to) {}
-
-  ConstHeads in;
-  Heads out;
-};
-
-/// The shapes of an Operand.
-struct OperandShape {
-  OperandShape() noexcept = default;
-  OperandShape(const HeadsShape& in_place) noexcept : in(in_place), out(in_place) {}  // NOLINT: implicit
-  OperandShape(const HeadsShape& from, const HeadsShape& to) noexcept : in(from), out(to) {}
-
-  HeadsShape in, out;
-};
 
 struct RotateOptions {
   std::string_view kernel = {};  ///< by name (kernels.hpp); empty: the first that accepts
@@ -58,6 +39,7 @@ namespace impl {
 struct Kernel;
 struct RopeState;
 struct RotateWork;
+struct Store;
 }  // namespace impl
 
 /// A validated rotation of one pair of shapes: which kernel, and how the work is split. Immutable, small to
@@ -69,9 +51,9 @@ class ROTARY_API RotatePlan {
   RotatePlan& operator=(const RotatePlan&) noexcept = default;
   ~RotatePlan() = default;
 
-  /// Rotates. Errors: angles of another spectrum or policy, too few tokens or rows, an output that overlaps
-  /// an input without being the same view, a null pointer or one not aligned to its elements. Nothing is
-  /// written then.
+  /// Rotates, with the norm and the scale that each operand brings. Errors: angles of another spectrum or policy,
+  /// too few tokens or rows, an output that overlaps an input without being the same view, a null pointer or one
+  /// not aligned to its elements, options out of range. Nothing is written then.
   Status run(const Angles& angles, const Operand& q, const Operand& k = {}) const noexcept;
 
   /// The name of the kernel that run() calls.
@@ -82,13 +64,18 @@ class ROTARY_API RotatePlan {
  private:
   friend class Rope;
   friend struct impl::RotateWork;
+  friend struct impl::Store;
   RotatePlan(std::shared_ptr<const impl::RopeState> rope, const OperandShape& q,
              const OperandShape* k) noexcept
       : rope_(std::move(rope)), q_(q), k_(k != nullptr ? *k : OperandShape()), has_k_(k != nullptr) {}
   bool same_shapes(const Operand& q, const Operand& k) const noexcept;
   bool plainly_fits(const Angles& angles, const Operand& q, const Operand& k) const noexcept;
   Status run_planned(const Angles& angles, const Operand& q, const Operand& k, bool plain) const noexcept;
-  Status check(const Angles& angles, const Operand& q, const Operand& k) const noexcept;
+  Status check_angles(const Angles& angles) const noexcept;
+  Status check(const Operand& q, const Operand& k) const noexcept;
+  void work(const Positions& positions, const float* held, const Operand& q, const Operand& k,
+            bool plain) const noexcept;
+  std::string_view name_of(int operand) const noexcept { return operand != 0 ? "k" : stores_ ? "x" : "q"; }
 
   /// Bytes from an operand's data to the lowest that is written, and past the highest.
   struct Reach {
@@ -98,6 +85,7 @@ class ROTARY_API RotatePlan {
   std::shared_ptr<const impl::RopeState> rope_;
   OperandShape q_, k_;
   bool has_k_ = false;
+  bool stores_ = false;                              // store(): nothing turns
   bool in_adjacent_ = false, out_adjacent_ = false;  // which lanes form a pair where it is read and written
   bool conjugate_ = false, divide_ = false;          // the direction: turn back; divide rows by their length
   bool plain_ = false;                               // in place, something to do, and the reaches are known

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/cpu_kernels.hpp"
 #include "kernels/reference/reference.hpp"
+#include "kernels/reference/stage.hpp"
 
 namespace rotary::impl {
 namespace {
@@ -15,9 +16,9 @@ std::string_view declines_nothing(const KernelQuery&) noexcept { return {}; }
 
 constexpr Kernel any_machine[] = {
     {"scalar", "portable C++, any strides: the definition of the bits", always_available, declines_nothing,
-     rotate_scalar},
+     rotate_scalar, load_scalar, store_scalar},
     {"reference", "computed in double, rounded once: the oracle", always_available, declines_nothing,
-     rotate_reference},
+     rotate_reference, load_scalar, store_scalar},
 };
 
 struct List {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "kernels/rotate_args.hpp"
+#include "kernels/stage_args.hpp"
 
 namespace rotary::impl {
 
@@ -28,6 +29,9 @@ struct Kernel {
   std::string_view (*declines)(const KernelQuery&) noexcept;
   /// Null where no machine can run it: unavailable() then always says why.
   RotateFunction rotate;
+  /// Around it, where heads go through a stage; any lane stride. Null where rotate is.
+  LoadFunction load;
+  StoreFunction store;
 };
 
 /// In order of preference; never empty.

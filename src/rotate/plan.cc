@@ -4,7 +4,7 @@
 
 #include "base/message.hpp"
 #include "kernels/kernel_list.hpp"
-#include "rotate/overlap.hpp"
+#include "rotate/check.hpp"
 #include "rotate/query.hpp"
 #include "rotate/rope_state.hpp"
 #include "rotate/shape.hpp"
@@ -12,67 +12,6 @@
 
 namespace rotary {
 namespace {
-
-Status check_extents(std::string_view operand, const HeadsShape& shape, const HeadsShape& in,
-                     std::int64_t head_dim) {
-  using impl::invalid;
-  if (!is_rotatable(shape.dtype)) {
-    return invalid(operand, ": dtype ", name(shape.dtype), ", expected f64, f32, f16 or bf16");
-  }
-  if (shape.batch < 0 || shape.tokens < 0 || shape.heads < 0) {
-    return invalid(operand, ": batch ", shape.batch, ", tokens ", shape.tokens, ", heads ", shape.heads,
-                   ": none may be negative");
-  }
-  if (shape.head_dim != head_dim)
-    return invalid(operand, ": head_dim ", shape.head_dim, ", expected ", head_dim);
-  if (shape.dtype != in.dtype || shape.batch != in.batch || shape.tokens != in.tokens ||
-      shape.heads != in.heads) {
-    return invalid(operand, ": output of ", name(shape.dtype), " [", shape.batch, ", ", shape.tokens, ", ",
-                   shape.heads, "], expected ", name(in.dtype), " [", in.batch, ", ", in.tokens, ", ",
-                   in.heads, "] as the input");
-  }
-  const bool empty = shape.batch == 0 || shape.tokens == 0 || shape.heads == 0 || shape.head_dim == 0;
-  if (!empty && !impl::addressable(shape)) {
-    return invalid(operand, ": batch ", shape.batch, ", tokens ", shape.tokens, ", heads ", shape.heads,
-                   " with these strides reach beyond 2^63 bytes");
-  }
-  return {};
-}
-
-Status check_operand(std::string_view operand, const OperandShape& shape, std::int64_t head_dim) {
-  if (Status status = check_extents(operand, shape.in, shape.in, head_dim); !status.ok()) return status;
-  if (!(shape.out == shape.in)) {
-    if (Status status = check_extents(operand, shape.out, shape.in, head_dim); !status.ok()) return status;
-  }
-  if (impl::overlaps_itself(shape.out)) {
-    return impl::invalid(operand, ": output strides (batch ", shape.out.batch_stride, ", token ",
-                         shape.out.token_stride, ", head ", shape.out.head_stride, ", lane ",
-                         shape.out.lane_stride, ") make elements overlap");
-  }
-  return {};
-}
-
-/// True of what nearly every call brings: in place, strides that nest in the order of a layout, sizes far from
-/// any overflow. Whatever it accepts check_operand() accepts; the rest is left to that.
-bool plainly_good(const OperandShape& shape, std::int64_t head_dim) noexcept {
-  const HeadsShape& s = shape.in;
-  if (!impl::same_shape(s, shape.out) || !is_rotatable(s.dtype) || s.head_dim != head_dim) return false;
-  const auto within = [](std::int64_t value, std::int64_t most) { return value >= 1 && value <= most; };
-  constexpr std::int64_t extent = std::int64_t{1} << 24, stride = std::int64_t{1} << 33;
-  if (!within(s.batch, extent) || !within(s.tokens, extent) || !within(s.heads, extent) ||
-      !within(head_dim, extent) || !within(s.token_stride, stride) || !within(s.head_stride, stride) ||
-      !within(s.lane_stride, stride)) {
-    return false;
-  }
-  const std::int64_t lanes = (head_dim - 1) * s.lane_stride + 1;
-  const bool tokens_outside = s.token_stride >= s.head_stride;
-  const auto inner = tokens_outside ? s.head_stride : s.token_stride;
-  const auto outer = tokens_outside ? s.token_stride : s.head_stride;
-  const std::int64_t inner_span = ((tokens_outside ? s.heads : s.tokens) - 1) * inner + lanes;
-  const std::int64_t outer_span = ((tokens_outside ? s.tokens : s.heads) - 1) * outer + inner_span;
-  const bool batch_nests = s.batch == 1 || (within(s.batch_stride, stride) && s.batch_stride >= outer_span);
-  return inner >= lanes && outer >= inner_span && batch_nests;
-}
 
 Result<const impl::Kernel*> forced_kernel(const impl::KernelQuery& query, std::string_view forced) {
   const impl::Kernel* kernel = impl::find_kernel(forced);
@@ -92,16 +31,16 @@ Result<const impl::Kernel*> forced_kernel(const impl::KernelQuery& query, std::s
 
 Status Rope::prepare(RotatePlan& plan, const RotateOptions& options) const {
   const OperandShape &q = plan.q_, &k = plan.k_;
-  if (!plainly_good(q, head_dim())) {
-    if (Status status = check_operand("q", q, head_dim()); !status.ok()) return status;
+  if (!impl::plainly_good(q, head_dim())) {
+    if (Status status = impl::check_shape(plan.name_of(0), q, head_dim()); !status.ok()) return status;
   }
   if (plan.has_k_ && xpos()) {
     return impl::invalid("k: this rope stretches ", xpos()->keys ? "keys" : "queries",
                          " as xPos does; rotate q and k apart, each by a rope of its own (Xpos::keys)");
   }
   if (plan.has_k_) {
-    if (!plainly_good(k, head_dim())) {
-      if (Status status = check_operand("k", k, head_dim()); !status.ok()) return status;
+    if (!impl::plainly_good(k, head_dim())) {
+      if (Status status = impl::check_shape("k", k, head_dim()); !status.ok()) return status;
     }
     if (k.in.dtype != q.in.dtype || k.in.batch != q.in.batch || k.in.tokens != q.in.tokens) {
       return impl::invalid("k: ", name(k.in.dtype), " with batch ", k.in.batch, " and tokens ", k.in.tokens,

@@ -3,6 +3,7 @@
 // the kernel. Nothing here allocates unless it fails.
 #include "base/message.hpp"
 #include "kernels/kernel_list.hpp"
+#include "rotate/check.hpp"
 #include "rotate/overlap.hpp"
 #include "rotate/rope_state.hpp"
 #include "rotate/shape.hpp"
@@ -13,18 +14,6 @@ namespace {
 
 /// Below this the hand-over to other threads costs more than it saves.
 constexpr std::int64_t serial_bytes = std::int64_t{64} * 1024;
-
-Status check_pointers(std::string_view operand, const Operand& x) {
-  if (x.in.data == nullptr || x.out.data == nullptr) return impl::invalid(operand, ": null pointer");
-  if (!impl::aligned(x.in) || !impl::aligned(x.out)) {
-    return impl::invalid(operand, ": pointer is not a multiple of the ", size_of(x.in.shape.dtype),
-                         " bytes of ", name(x.in.shape.dtype));
-  }
-  if (!impl::same_view(x) && impl::overlap(x.in, x.out)) {
-    return impl::invalid(operand, ": output overlaps the input without being the same view");
-  }
-  return {};
-}
 
 Status check_shapes(std::string_view operand, const Operand& x, const OperandShape& planned) {
   if (x.in.shape == planned.in && x.out.shape == planned.out) return {};
@@ -41,7 +30,8 @@ bool RotatePlan::same_shapes(const Operand& q, const Operand& k) const noexcept 
 /// True of what nearly every call brings; the shapes are the planned ones. Whatever it accepts check() accepts,
 /// and the rest is left to that.
 bool RotatePlan::plainly_fits(const Angles& angles, const Operand& q, const Operand& k) const noexcept {
-  if (!plain_ || angles.source_ != rope_->source || angles.tokens() < q_.in.tokens ||
+  if (!plain_ || !q.options.empty() || !k.options.empty()) return false;
+  if (angles.source_ != rope_->source || angles.tokens() < q_.in.tokens ||
       (angles.batch() != 1 && angles.batch() != q_.in.batch)) {
     return false;
   }
@@ -58,7 +48,7 @@ bool RotatePlan::plainly_fits(const Angles& angles, const Operand& q, const Oper
          from(k_address, k_reach_.high) <= from(q_address, q_reach_.low);
 }
 
-Status RotatePlan::check(const Angles& angles, const Operand& q, const Operand& k) const noexcept {
+Status RotatePlan::check_angles(const Angles& angles) const noexcept {
   using impl::invalid;
   if (angles.source_ != rope_->source && !angles.source_->equals(*rope_->source)) {
     return invalid("angles of another rope: policy ", name(angles.policy()), " and ", angles.pairs(),
@@ -70,17 +60,22 @@ Status RotatePlan::check(const Angles& angles, const Operand& q, const Operand& 
   if (angles.batch() != 1 && angles.batch() != batch) {
     return invalid("angles have ", angles.batch(), " batch rows, expected 1 or q's ", batch);
   }
-  if (Status status = check_shapes("q", q, q_); !status.ok()) return status;
+  return {};
+}
+
+Status RotatePlan::check(const Operand& q, const Operand& k) const noexcept {
+  using impl::invalid;
+  if (Status status = check_shapes(name_of(0), q, q_); !status.ok()) return status;
   if (has_k_) {
     if (Status status = check_shapes("k", k, k_); !status.ok()) return status;
   } else if (k.in.data != nullptr || k.out.data != nullptr) {
     return invalid("k: the plan was made without it");
   }
   const Operand* given[] = {&q, has_k_ ? &k : nullptr};
-  constexpr std::string_view names[] = {"q", "k"};
   for (int i = 0; i < 2; ++i) {
     if (given[i] == nullptr || impl::empty(given[i]->in.shape)) continue;
-    if (Status status = check_pointers(names[i], *given[i]); !status.ok()) return status;
+    if (Status status = impl::check_pointers(name_of(i), *given[i]); !status.ok()) return status;
+    if (Status status = impl::check_options(name_of(i), *given[i]); !status.ok()) return status;
   }
   if (has_k_ && !impl::empty(q.in.shape) && !impl::empty(k.in.shape) &&
       (impl::overlap(q.out, k.out) || (!impl::same_view(k) && impl::overlap(q.out, k.in)) ||
@@ -96,22 +91,29 @@ Status RotatePlan::run(const Angles& angles, const Operand& q, const Operand& k)
 
 Status RotatePlan::run_planned(const Angles& angles, const Operand& q, const Operand& k,
                                bool plain) const noexcept {
-  impl::RotateWork work{
-      *this,    angles.positions_, angles.rows_ == Rows::held ? angles.held_.data() : nullptr,
-      {&q, &k}, has_k_ ? 2 : 1,    plain};
   if (!plain) {
-    if (Status status = check(angles, q, k); !status.ok()) return status;
+    if (Status status = check_angles(angles); !status.ok()) return status;
+    if (Status status = check(q, k); !status.ok()) return status;
+  }
+  work(angles.positions_, angles.rows_ == Rows::held ? angles.held_.data() : nullptr, q, k, plain);
+  return {};
+}
+
+void RotatePlan::work(const Positions& positions, const float* held, const Operand& q, const Operand& k,
+                      bool plain) const noexcept {
+  impl::RotateWork work{*this, positions, held, {&q, &k}, has_k_ ? 2 : 1, {}, 0, plain};
+  if (!plain) {
     work.operands = 0;
     for (const Operand* x : {&q, has_k_ ? &k : nullptr}) {
-      if (x != nullptr && !impl::empty(x->in.shape)) work.operand[work.operands++] = x;
+      if (x == nullptr || impl::empty(x->in.shape)) continue;
+      (impl::is_staged(*x) ? work.staged[work.staged_operands++] : work.operand[work.operands++]) = x;
     }
-    if (work.operands == 0) return {};
+    if (work.operands + work.staged_operands == 0) return;
   }
   const std::int64_t tasks = q_.in.batch * tasks_per_row_;
   if (executor_ == nullptr || tasks == 1 || bytes_ < serial_bytes || executor_->workers() < 2 ||
       executor_->inside()) {
-    work.run(0, tasks);
-    return {};
+    return work.run(0, tasks);
   }
   executor_->run(
       tasks,
@@ -119,7 +121,6 @@ Status RotatePlan::run_planned(const Angles& angles, const Operand& q, const Ope
         static_cast<const impl::RotateWork*>(context)->run(begin, end);
       },
       &work);
-  return {};
 }
 
 Executor::~Executor() = default;

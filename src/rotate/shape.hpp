@@ -2,6 +2,8 @@
 // Shapes as every call looks at them: small functions that the compiler can put in line.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <rotary/rotate.hpp>
 
 namespace rotary::impl {
@@ -17,6 +19,11 @@ inline bool same_shape(const HeadsShape& a, const HeadsShape& b) noexcept {
 /// In place.
 inline bool same_view(const Operand& x) noexcept {
   return x.in.data == x.out.data && same_shape(x.in.shape, x.out.shape);
+}
+
+/// Goes through the stage instead of turning where it lies.
+inline bool is_staged(const Operand& x) noexcept {
+  return x.in.shape.dtype != x.out.shape.dtype || !x.options.empty();
 }
 
 inline bool empty(const HeadsShape& s) noexcept {
@@ -41,6 +48,22 @@ inline Reach reach_of(const HeadsShape& s) noexcept {
   add(s.heads, s.head_stride);
   add(s.head_dim, s.lane_stride);
   return reach;
+}
+
+/// The stride of an axis of one element means nothing and may be any number, too large to step by even once.
+inline std::int64_t step(std::int64_t extent, std::int64_t stride) noexcept {
+  return extent > 1 ? stride : 0;
+}
+
+/// A lane of the first head of a token; `size`: of an element, bytes.
+inline const std::byte* at(const void* data, const HeadsShape& s, std::int64_t size, std::int64_t row,
+                           std::int64_t token, std::int64_t lane) noexcept {
+  return static_cast<const std::byte*>(data) +
+         (row * s.batch_stride + token * s.token_stride + lane * step(s.head_dim, s.lane_stride)) * size;
+}
+inline std::byte* at(void* data, const HeadsShape& s, std::int64_t size, std::int64_t row, std::int64_t token,
+                     std::int64_t lane) noexcept {
+  return const_cast<std::byte*>(at(static_cast<const void*>(data), s, size, row, token, lane));
 }
 
 }  // namespace rotary::impl

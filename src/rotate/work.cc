@@ -7,22 +7,10 @@
 #include "kernels/kernel_list.hpp"
 #include "rotate/rope_state.hpp"
 #include "rotate/shape.hpp"
+#include "rotate/stage.hpp"
 
 namespace rotary::impl {
 namespace {
-
-/// The stride of an axis of one element means nothing and may be any number, too large to step by even once.
-std::int64_t step(std::int64_t extent, std::int64_t stride) noexcept { return extent > 1 ? stride : 0; }
-
-const std::byte* at(const void* data, const HeadsShape& s, std::int64_t size, std::int64_t row,
-                    std::int64_t token, std::int64_t lane) noexcept {
-  return static_cast<const std::byte*>(data) +
-         (row * s.batch_stride + token * s.token_stride + lane * step(s.head_dim, s.lane_stride)) * size;
-}
-std::byte* at(void* data, const HeadsShape& s, std::int64_t size, std::int64_t row, std::int64_t token,
-              std::int64_t lane) noexcept {
-  return const_cast<std::byte*>(at(static_cast<const void*>(data), s, size, row, token, lane));
-}
 
 /// Divides a row by its own squared length, which turns A into 1 / A and undoes any table.
 template <class Real>
@@ -127,9 +115,10 @@ void RotateWork::run(std::int64_t first_task, std::int64_t last_task) const noex
       args.operand[i].out =
           at(x.out.data, x.out.shape, plan.element_size_, row, token, plan.rope_->rotary_offset);
     }
-    if (args.pairs != 0) {
-      args.rows = rows(row, token, args.tokens, scratch);
-      plan.kernel_->rotate(args);
+    if (args.pairs != 0) args.rows = rows(row, token, args.tokens, scratch);
+    if (args.pairs != 0 && operands != 0) plan.kernel_->rotate(args);
+    for (std::int32_t i = 0; i < staged_operands; ++i) {
+      rotate_staged(*plan.kernel_, args, plan.rope_->rotary_offset, {*staged[i], row, token});
     }
     token += args.tokens;
     if (token == plan.q_.in.tokens) {

@@ -16,9 +16,11 @@ inline constexpr std::int64_t scratch_numbers = 2 * max_pairs;
 struct RotateWork {
   const RotatePlan& plan;
   const Positions& positions;
-  const float* held;  ///< the rows of every position; null: they are made on the way
-  const Operand* operand[2];
+  const float* held;          ///< the rows of every position; null: they are made on the way
+  const Operand* operand[2];  ///< that turn where they lie
   std::int32_t operands;
+  const Operand* staged[2];
+  std::int32_t staged_operands;
   bool in_place;  ///< known of all; else each is looked at
 
   void run(std::int64_t first_task, std::int64_t last_task) const noexcept;

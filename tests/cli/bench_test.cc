@@ -50,6 +50,19 @@ TEST(Bench, PrintsItsSchema) {
   EXPECT_EQ(row.at("kernel"), std::string(best->name));
 }
 
+TEST(Bench, FusedFormsAgainstTheirSteps) {
+  const Json all = bench({"--fused", "--filter", "tokens=1"});
+  EXPECT_EQ(all.at("schema"), "rotary.bench_fused/1");
+  ASSERT_EQ(all.at("rows").size(), 15u);
+  for (const Json& row : all.at("rows")) {
+    const double ns = row.at("ns"), steps = row.at("steps_ns");
+    EXPECT_NEAR(row.at("gain"), steps / ns, 1e-9 * steps / ns);  // of one round
+    EXPECT_EQ(row.at("tokens"), 1);
+  }
+  EXPECT_EQ(run_command({"bench", "--fused", "--filter", "nothing"}).exit_code, 2);
+  EXPECT_EQ(run_command({"bench", "--fused", "--threads", "2"}).exit_code, 2);
+}
+
 TEST(Bench, EveryKindOfCaseRuns) {
   // Partial windows, head sizes, other directions and out of place; every dtype at one token.
   for (const char* filter :

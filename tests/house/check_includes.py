@@ -32,7 +32,7 @@ PUBLIC_ROOM = {
     "spectrum": "spectrum", "axes": "spectrum", "scaling": "spectrum", "temperature": "spectrum", "length_rule": "spectrum",
     "peer": "model", "positions": "positions", "grids": "positions", "multimodal": "positions", "shards": "positions",
     "dual_chunk": "positions", "angles": "angles", "fope": "angles",
-    "rope": "rope", "rotate": "rope", "kernels": "rope", "attention": "attention", "classic": "classic",
+    "rope": "rope", "rotate": "rope", "operand": "rope", "store": "rope", "kernels": "rope", "attention": "attention", "classic": "classic",
     "model": "model", "formats": "formats", "rotary": "everything",
 }
 

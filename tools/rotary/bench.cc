@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bench_case.hpp"
+#include "bench_fused.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "render.hpp"
@@ -23,7 +24,7 @@ namespace {
 struct Options {
   std::string filter, kernel;
   int rounds = 0, threads = 1;
-  bool quick = false, json = false;
+  bool quick = false, json = false, fused = false;
 };
 
 struct Row {
@@ -169,6 +170,53 @@ void bench(const Options& options) {
   }
 }
 
+/// Each fused form and its steps once a round, in turn; the median of the rounds' ratios.
+void bench_fused(const Options& options) {
+  int timed = 0;
+  auto rows = nlohmann::ordered_json::array();
+  if (!options.json) std::printf("%-40s %12s %12s %7s %8s\n", "case", "ns", "steps ns", "gain", "GB/s");
+  for (const FusedCase& each : fused_cases()) {
+    if (each.name.find(options.filter) == std::string::npos) continue;
+    ++timed;
+    const FusedRun run = each.make();
+    const auto calls =
+        static_cast<int>(std::clamp<std::int64_t>((std::int64_t{1} << 25) / run.bytes, 1, 4000));
+    const auto time = [&](const std::function<void()>& work) {
+      const double start = now(CLOCK_THREAD_CPUTIME_ID);
+      for (int i = 0; i < calls; ++i) work();
+      return (now(CLOCK_THREAD_CPUTIME_ID) - start) / calls;
+    };
+    const int rounds = options.rounds > 0 ? options.rounds : options.quick ? 11 : 21;
+    std::vector<double> fused, steps, gains;
+    for (int round = -1; round < rounds; ++round) {  // the first warms up
+      const double ours = time(run.fused), theirs = time(run.one_by_one);
+      if (round < 0) continue;
+      fused.push_back(ours);
+      steps.push_back(theirs);
+      gains.push_back(theirs / ours);
+    }
+    const double ns = quantile(fused, 0.5), steps_ns = quantile(steps, 0.5), gain = quantile(gains, 0.5);
+    const double gb_per_s = static_cast<double>(run.bytes) / ns;
+    if (options.json) {
+      rows.push_back({{"case", each.name},
+                      {"tokens", each.tokens},
+                      {"ns", ns},
+                      {"steps_ns", steps_ns},
+                      {"gain", gain},
+                      {"gb_per_s", gb_per_s}});
+    } else {
+      std::printf("%-40s %12.1f %12.1f %7.2f %8.1f\n", each.name.c_str(), ns, steps_ns, gain, gb_per_s);
+      std::fflush(stdout);
+    }
+  }
+  if (timed == 0) throw Failure(Exit::usage, "--filter " + options.filter + ": no case has this in its name");
+  if (options.json) {
+    std::cout << pretty({{"schema", "rotary.bench_fused/1"}, {"cpu", cpu_model()}, {"rows", rows}});
+  } else {
+    std::printf("\n%s. The steps one after the other, over the fused form; medians.\n", cpu_model().c_str());
+  }
+}
+
 constexpr const char* footer = R"(Examples:
   rotary bench --quick
   rotary bench --filter "bf16 half_split thd" --json > bench.json)";
@@ -192,7 +240,10 @@ void add_bench(CLI::App& app) {
       ->option_text("N");
   command->add_flag("--quick", options->quick, "The main cases, fewer rounds");
   command->add_flag("--json", options->json, "Print schema rotary.bench/1 instead");
-  command->callback([options] { bench(*options); });
+  command->add_flag("--fused", options->fused, "Fused forms against their steps instead, in one thread")
+      ->excludes("--kernel")
+      ->excludes("--threads");
+  command->callback([options] { options->fused ? bench_fused(*options) : bench(*options); });
 }
 
 }  // namespace rotary::tool

@@ -47,6 +47,8 @@ void rotate_f64(const RotateArgs& args) noexcept;
 void rotate_f32(const RotateArgs& args) noexcept;
 void rotate_f16(const RotateArgs& args) noexcept;
 void rotate_bf16(const RotateArgs& args) noexcept;
+void load(const LoadArgs& args) noexcept;
+void store(const StoreArgs& args) noexcept;
 
 static void rotate(const RotateArgs& args) noexcept {
   switch (args.dtype) {
@@ -64,20 +66,33 @@ static void rotate(const RotateArgs& args) noexcept {
 }
 #else
 static constexpr RotateFunction rotate = nullptr;
+static constexpr LoadFunction load = nullptr;
+static constexpr StoreFunction store = nullptr;
 #endif
 
 #if HWY_ARCH_X86 && HWY_TARGET == HWY_AVX3
 void rotate_packed_bf16(const RotateArgs& args) noexcept;
+void store_packing_bf16(const StoreArgs& args) noexcept;
 static void rotate_packing_bf16(const RotateArgs& args) noexcept {
   args.dtype == DType::bf16 ? rotate_packed_bf16(args) : rotate(args);
 }
-static constexpr Kernel packing_bf16 = {"avx3_bf16", "as avx3, and the processor packs bf16",
-                                        unavailable_packed_bf16, declines, rotate_packing_bf16};
+static constexpr Kernel packing_bf16 = {"avx3_bf16",
+                                        "as avx3, and the processor packs bf16",
+                                        unavailable_packed_bf16,
+                                        declines,
+                                        rotate_packing_bf16,
+                                        load,
+                                        store_packing_bf16};
 #endif
 
 static constexpr auto name = target_name(HWY_STR(HWY_NAMESPACE));
-[[maybe_unused]] static constexpr Kernel kernel = {name.data(), "SIMD by Highway, lane stride 1",
-                                                   unavailable<HWY_TARGET, HWY_NATIVE_FMA>, declines, rotate};
+[[maybe_unused]] static constexpr Kernel kernel = {name.data(),
+                                                   "SIMD by Highway, lane stride 1",
+                                                   unavailable<HWY_TARGET, HWY_NATIVE_FMA>,
+                                                   declines,
+                                                   rotate,
+                                                   load,
+                                                   store};
 
 }  // namespace rotary::impl::HWY_NAMESPACE
 

@@ -1,34 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/reference/reference.hpp"
 
-#include <bit>
 #include <cmath>
+
+#include "kernels/reference/elements.hpp"
 
 namespace rotary::impl {
 namespace {
-
-double load(double value) { return value; }
-float load(float value) { return value; }
-float load(f16 value) { return to_float(value); }
-float load(bf16 value) { return to_float(value); }
-
-/// To float by "round to odd": an inexact result gets its last bit set, so that rounding it again to 16 bits
-/// gives what rounding the double once would.
-float to_odd_float(double value) {
-  const auto nearest = static_cast<float>(value);
-  if (static_cast<double>(nearest) == value || !std::isfinite(nearest)) return nearest;
-  const auto bits = std::bit_cast<std::uint32_t>(nearest);
-  if (bits & 1u) return nearest;
-  return std::nextafter(nearest, nearest < value ? HUGE_VALF : -HUGE_VALF);
-}
-
-void store(double& out, double value) { out = value; }
-void store(float& out, double value) { out = static_cast<float>(value); }
-void store(float& out, float value) { out = value; }
-void store(f16& out, float value) { out = std::isnan(value) ? f16{0x7E00} : to_f16(value); }
-void store(bf16& out, float value) { out = std::isnan(value) ? bf16{0x7FC0} : to_bf16(value); }
-void store(f16& out, double value) { store(out, to_odd_float(value)); }
-void store(bf16& out, double value) { store(out, to_odd_float(value)); }
 
 /// Steps in elements from the x of a pair to the x of the next, and from x to y.
 struct PairSteps {

@@ -80,8 +80,7 @@ TEST(Plan, NamesTheOperandAndBothNumbers) {
   EXPECT_FAILS(rope.plan(wrong), invalid, "q: batch 2, tokens 7, heads -1: none may be negative");
   auto out = q;
   out.heads = 31;
-  EXPECT_FAILS(rope.plan({q, out}), invalid,
-               "q: output of f32 [2, 7, 31], expected f32 [2, 7, 32] as the input");
+  EXPECT_FAILS(rope.plan({q, out}), invalid, "q: output of f32 [2, 7, 31], expected [2, 7, 32] as the input");
 }
 
 TEST(Plan, RefusesStridesThatOverflowOrOverlap) {

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a fused call refuses, and that in place, views of one packed tensor, threads, no tokens and no memory are as in
+// any other.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <rotary/executors/thread_pool.hpp>
+#include <rotary/rope.hpp>
+#include <rotary/store.hpp>
+
+#include "support/allocations.hpp"
+#include "support/status_matchers.hpp"
+#include "support/tensor.hpp"
+
+namespace rotary::testing {
+namespace {
+
+constexpr auto invalid = StatusCode::invalid_argument;
+
+struct Fixture {
+  Rope rope = Rope::make({.spectrum = Spectrum::make({.rotary_dim = 64}).value(), .head_dim = 64}).value();
+  Angles angles = rope.angles(Positions::range(700, 740)).value();
+  Tensor q = random_tensor(dense(DType::bf16, 1, 40, 8, 64), 1),
+         k = random_tensor(dense(DType::bf16, 1, 40, 2, 64), 2);
+  Tensor cache = Tensor(dense(DType::f8_e4m3, 1, 40, 2, 64));
+  std::vector<float> weight = std::vector<float>(64, 0.75f);
+  RmsNorm norm = RmsNorm(weight.data(), 1e-6f);
+};
+
+TEST(Operand, OptionsOutOfRangeSayWhatIsExpected) {
+  Fixture f;
+  const auto fails = [&](const OperandOptions& options, const std::string& message) {
+    const Tensor before = f.q;
+    EXPECT_FAILS(f.rope.rotate(f.angles, {f.q.heads(), f.q.heads(), options}), invalid, message);
+    EXPECT_EQ(f.q.memory, before.memory);
+    EXPECT_FAILS(f.rope.rotate(f.angles, f.q.heads(), {f.k.heads(), f.k.heads(), options}), invalid,
+                 "k" + message.substr(1).substr(
+                           0, message.find(" 8 heads") == std::string::npos ? message.size() : 3));
+  };
+  fails({.scale = NAN}, "q: scale nan, expected a finite number");
+  fails({.scale = INFINITY}, "q: scale inf, expected a finite number");
+  const float three[] = {1, 2, 3};
+  fails({.head_scales = three}, "q: 3 head_scales, expected one for each of 8 heads");
+  fails({.scale = 2, .head_scales = three}, "q: scale 2 and head_scales, expected one of them");
+  fails({.norm = RmsNorm(f.weight.data(), -1)}, "q: norm: epsilon -1, expected a finite number, 0 or more");
+  fails({.norm = RmsNorm(f.weight.data(), NAN)}, "q: norm: epsilon nan, expected");
+  fails({.norm = RmsNorm(static_cast<const float*>(nullptr), 0)},
+        "q: norm: null weight; RmsNorm::without_weight has none");
+  fails({.norm = RmsNorm(f.weight.data(), DType::i8, 0)}, "q: norm: weight of i8, expected f32, f16 or bf16");
+  fails({.norm = RmsNorm(f.weight.data(), DType::f64, 0)},
+        "q: norm: weight of f64, expected f32, f16 or bf16");
+  const auto* odd = reinterpret_cast<const std::byte*>(f.weight.data()) + 1;
+  fails({.norm = RmsNorm(odd, DType::f32, 0)}, "q: norm: weight is not a multiple of the 4 bytes of f32");
+  fails({.norm = f.norm, .overflow = static_cast<Overflow>(9)}, "q: overflow: must be one of the library's");
+  OperandOptions options{.norm = f.norm};
+  options.norm->plus = static_cast<RmsNorm::Weight>(7);
+  fails(options, "q: norm: as_given or one_plus_weight");
+  EXPECT_FAILS(
+      f.rope.rotate(f.angles, {f.q.heads(), f.q.heads(), {.norm = RmsNorm(f.q.data(), DType::bf16, 0)}}),
+      invalid, "q: norm: output overlaps the weight");
+}
+
+TEST(Operand, EightBitsAreOnlyWritten) {
+  Fixture f;
+  EXPECT_FAILS(f.rope.rotate(f.angles, f.cache.heads()), invalid,
+               "q: dtype f8_e4m3, expected f64, f32, f16 or bf16; 8 bits are only written, out of place");
+  EXPECT_FAILS(rotary::store(f.cache.heads()), invalid,
+               "x: dtype f8_e4m3, expected f64, f32, f16 or bf16; 8 bits");
+  Tensor other(dense(DType::i16, 1, 40, 2, 64));
+  EXPECT_FAILS(f.rope.rotate(f.angles, {f.k.heads(), other.heads()}), invalid,
+               "q: output of i16, expected f64, f32, f16, bf16, f8_e4m3, f8_e5m2 or i8");
+  // Cast where it lies: the bytes of q as another type.
+  Heads narrow{f.q.data(), dense(DType::f8_e5m2, 1, 40, 8, 64)};
+  EXPECT_FAILS(f.rope.rotate(f.angles, {f.q.heads(), narrow}), invalid,
+               "q: output overlaps the input without being the same view");
+}
+
+TEST(Operand, HostileShapesAreRefused) {
+  Fixture f;
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  HeadsShape in = f.k.shape, out = f.cache.shape;
+  out.token_stride = most;
+  EXPECT_FAILS(f.rope.plan({in, out}), invalid, "reach beyond 2^63 bytes");
+  out = f.cache.shape;
+  out.tokens = -1;
+  EXPECT_FAILS(f.rope.plan({in, out}), invalid,
+               "q: output of f8_e4m3 [1, -1, 2], expected [1, 40, 2] as the input");
+  out = f.cache.shape;
+  out.head_stride = 0;
+  EXPECT_FAILS(f.rope.plan({in, out}), invalid, "make elements overlap");
+  out = f.cache.shape;
+  out.head_dim = 63;
+  EXPECT_FAILS(f.rope.plan({in, out}), invalid, "q: head_dim 63, expected 64");
+  const Rope wide =
+      Rope::make({.spectrum = Spectrum::make({.rotary_dim = 64}).value(), .head_dim = 4097}).value();
+  Tensor x = random_tensor(dense(DType::f32, 1, 1, 1, 4097), 1);
+  EXPECT_FAILS(wide.plan({x.shape, dense(DType::f16, 1, 1, 1, 4097)}), invalid,
+               "q: head_dim 4097, expected at most 4096 where heads are normed, scaled or cast");
+  EXPECT_FAILS(wide.rotate(f.angles, {x.heads(), x.heads(), {.scale = 2}}), invalid,
+
+               "q: head_dim 4097, expected at most 4096");
+  EXPECT_FAILS(rotary::store({x.heads(), x.heads(), {.scale = 2}}), invalid,
+               "x: head_dim 4097, expected at most 4096");
+  EXPECT_SUCCEEDS(rotary::store(x.heads()));
+  EXPECT_FAILS(rotary::store({ConstHeads{nullptr, f.k.shape}, f.cache.heads()}), invalid, "x: null pointer");
+}
+
+TEST(Operand, NoTokensOrHeadsAreFine) {
+  Fixture f;
+  for (const HeadsShape& none : {dense(DType::f32, 1, 0, 8, 64), dense(DType::f32, 1, 4, 0, 64)}) {
+    Heads nothing{nullptr, none};
+    Heads cache{nullptr, none};
+    cache.shape.dtype = DType::i8;
+    EXPECT_SUCCEEDS(f.rope.rotate(f.angles, {nothing, cache, {.norm = f.norm}}));
+    EXPECT_SUCCEEDS(f.rope.rotate(f.angles, {nothing, nothing, {.scale = 2}}, {nothing, cache}));
+    EXPECT_SUCCEEDS(rotary::store({nothing, cache}));
+  }
+  EXPECT_SUCCEEDS(rotary::store(Heads{nullptr, dense(DType::f32, 1, 4, 2, 0)}));
+}
+
+TEST(Operand, OnePackedTensorGoesToQAndTwoCaches) {
+  Fixture f;
+  const std::int64_t heads = 8, kv_heads = 2, width = (heads + 2 * kv_heads) * 64;
+  Tensor qkv = random_tensor(dense(DType::bf16, 1, 40, heads + 2 * kv_heads, 64), 3);
+  const auto part = [&](std::int64_t first, std::int64_t count) {
+    return Heads{qkv.at({0, 0, first}, 0), dense(DType::bf16, 1, 40, count, 64)}.with_token_stride(width);
+  };
+  const Tensor q_in = cut(qkv, 0, 40, 0, heads), k_in = cut(qkv, 0, 40, heads, kv_heads);
+  const Tensor v_in = cut(qkv, 0, 40, heads + kv_heads, kv_heads);
+  Tensor q(q_in.shape), k_cache(f.cache.shape), v_cache(f.cache.shape), want_q(q_in.shape),
+      want_k(f.cache.shape), want_v(f.cache.shape);
+  ASSERT_SUCCEEDS(f.rope.rotate(f.angles, {part(0, heads), q.heads(), {.norm = f.norm, .scale = 0.125f}},
+                                {part(heads, kv_heads), k_cache.heads(), {.norm = f.norm}}));
+  ASSERT_SUCCEEDS(rotary::store({part(heads + kv_heads, kv_heads), v_cache.heads(), {.scale = 0.5f}}));
+  ASSERT_SUCCEEDS(f.rope.rotate(f.angles, {q_in.heads(), want_q.heads(), {.norm = f.norm, .scale = 0.125f}}));
+  ASSERT_SUCCEEDS(f.rope.rotate(f.angles, {k_in.heads(), want_k.heads(), {.norm = f.norm}}));
+  ASSERT_SUCCEEDS(rotary::store({v_in.heads(), want_v.heads(), {.scale = 0.5f}}));
+  EXPECT_TRUE(same_bits(q, want_q));
+  EXPECT_EQ(k_cache.memory, want_k.memory);
+  EXPECT_EQ(v_cache.memory, want_v.memory);
+  for (std::int64_t lane = 0; lane < 64; ++lane) {
+    const float value = static_cast<float>(v_in.get({0, 39, 1}, lane)) * 0.5f;
+    EXPECT_EQ(static_cast<std::uint8_t>(*v_cache.at({0, 39, 1}, lane)), to_f8_e4m3(value).bits);
+  }
+}
+
+TEST(Operand, InPlaceEqualsOutOfPlaceAndPlainQBesideAFusedKIsPlain) {
+  Fixture f;
+  Tensor q = f.q, k = f.k, q_out(f.q.shape), plain = f.q;
+  ASSERT_SUCCEEDS(f.rope.rotate(f.angles, {f.q.heads(), q_out.heads(), {.norm = f.norm}}));
+  ASSERT_SUCCEEDS(f.rope.rotate(f.angles, {q.heads(), q.heads(), {.norm = f.norm}}));
+  EXPECT_TRUE(same_bits(q, q_out));
+  Tensor beside = f.q;
+  ASSERT_SUCCEEDS(f.rope.rotate(f.angles, plain.heads()));
+  ASSERT_SUCCEEDS(f.rope.rotate(f.angles, beside.heads(), {k.heads(), f.cache.heads()}));
+  EXPECT_TRUE(same_bits(beside, plain));
+  EXPECT_TRUE(same_bits(k, f.k));
+}
+
+TEST(Operand, StoreCopiesEveryBitWhereNothingIsAsked) {
+  const Tensor x = random_tensor(dense(DType::f32, 2, 3, 2, 40), 9, Values::any);
+  Tensor out(HeadsShape::contiguous(Layout::bhtd, DType::f32, 2, 3, 2, 40)), want = out;
+  ASSERT_SUCCEEDS(rotary::store({x.heads(), out.heads()}));
+  copy_elements(x, want);
+  EXPECT_EQ(out.memory, want.memory);
+}
+
+TEST(Operand, ThreadsChangeNoBitAndNothingIsAllocated) {
+  Fixture f;
+  const Tensor x = random_tensor(dense(DType::f32, 2, 300, 9, 64), 4);
+  const Angles angles = f.rope.angles(Positions::range(700, 1000)).value();
+  const OperandOptions options{.norm = f.norm, .scale = 0.3f};
+  Tensor one(dense(DType::bf16, 2, 300, 9, 64)), many = one, stored(dense(DType::i8, 2, 300, 9, 64)),
+                                                 all = stored;
+  ThreadPool pool(3);
+  ASSERT_SUCCEEDS(rotary::store({x.heads(), stored.heads(), options}));
+  const std::size_t before = allocations();
+  Status status = f.rope.rotate(angles, {x.heads(), one.heads(), options});
+  status = status.ok() ? rotary::store({x.heads(), stored.heads(), options}) : status;
+  EXPECT_EQ(allocations(), before);
+  EXPECT_SUCCEEDS(status);
+  ASSERT_SUCCEEDS(f.rope.rotate(angles, {x.heads(), many.heads(), options}, {.executor = &pool}));
+  ASSERT_SUCCEEDS(rotary::store({x.heads(), all.heads(), options}, {.executor = &pool}));
+  EXPECT_EQ(one.memory, many.memory);
+  EXPECT_EQ(stored.memory, all.memory);
+}
+
+TEST(Operand, APlanIsOfTheShapesAndTheOptionsOfTheCall) {
+  Fixture f;
+  const auto plan = f.rope.plan({f.q.shape, f.q.shape}, {f.k.shape, f.cache.shape}).value();
+  Tensor q = f.q, want = f.q, cache = f.cache;
+  EXPECT_SUCCEEDS(plan.run(f.angles, {q.heads(), q.heads(), {.norm = f.norm}}, {f.k.heads(), cache.heads()}));
+  ASSERT_SUCCEEDS(f.rope.rotate(f.angles, {want.heads(), want.heads(), {.norm = f.norm}}));
+  EXPECT_TRUE(same_bits(q, want));
+  EXPECT_FAILS(plan.run(f.angles, q.heads(), f.k.heads()), invalid,
+               "k: shape or strides differ from the planned ones");
+}
+
+}  // namespace
+}  // namespace rotary::testing
