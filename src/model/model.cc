@@ -45,10 +45,12 @@ Result<Model> from_text(std::string_view json, Model::Source source, const std::
                         const ModelOptions& options, const std::optional<fs::path>& weights = {}) {
   const auto document = impl::parse_json(json);
   if (!document) return impl::failure(document.status().code(), origin, ": ", document.status().message());
-  const bool params = impl::is_params(*document);
+  // A file of diffusers may have the keys of a params.json, too.
+  const bool diffusers = impl::is_diffusers(*document), params = !diffusers && impl::is_params(*document);
   ModelBuilder builder(params && source == Model::Source::hf_config ? Model::Source::params : source, origin,
                        options);
-  params ? impl::read_params(*document, builder) : impl::read_hf_config(*document, builder);
+  const auto read = diffusers ? impl::read_diffusers : params ? impl::read_params : impl::read_hf_config;
+  read(*document, builder);
   if (weights) impl::compare_stored(*weights, builder);
   return std::move(builder).finish();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rope description of real models, as their own configs state it; keys that say nothing about the rope are left
-// out. `source` says whose numbers they are: of a published file, or of a class of Transformers where that is what is
-// known for certain. The rows stand in presets/, in any order.
+// out. `source` says whose numbers they are: of a published file, or of a class of Transformers or diffusers where that is
+// what is known for certain. The rows stand in presets/, in any order.
 #include <algorithm>
 #include <array>
 #include <rotary/model.hpp>
@@ -17,6 +17,7 @@ constexpr auto table = [] {
 #include "presets/qwen.inc"
 #include "presets/deepseek.inc"
 #include "presets/gemma.inc"
+#include "presets/image.inc"
 #include "presets/others.inc"
   });
   std::ranges::sort(rows, {}, &Preset::name);

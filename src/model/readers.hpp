@@ -9,7 +9,10 @@
 namespace rotary::impl {
 
 void read_hf_config(const Json& document, ModelBuilder& builder);
-/// True for a params.json of Mistral or Meta and the config.json of gpt-oss's own code.
+/// True for the config.json of a model of diffusers.
+bool is_diffusers(const Json& document);
+void read_diffusers(const Json& document, ModelBuilder& builder);
+/// True for a params.json of Mistral or Meta and the .json of gpt-oss's and DeepSeek's own code.
 bool is_params(const Json& document);
 void read_params(const Json& document, ModelBuilder& builder);
 void read_gguf(GgufParts parts, ModelBuilder& builder);

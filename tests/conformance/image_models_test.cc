@@ -4,6 +4,8 @@
 
 #include <array>
 #include <rotary/grids.hpp>
+#include <rotary/model.hpp>
+#include <tuple>
 
 #include "support/rows.hpp"
 
@@ -123,6 +125,20 @@ TEST(ImageModel, Lumina2) {
       Positions::concatenate({text(3, 0, upto(3)), Positions::grid({at(3), upto(2), upto(3)}).value()})
           .value();
   EXPECT_LT(worst_of_rows(spectrum, places, models(), "lumina2"), 1);
+}
+
+// The spectra above equal diffusers' tables; these are what its presets give.
+TEST(ImageModel, PresetsHaveTheseSpectra) {
+  const std::tuple<const char*, Dims, double> table[] = {
+      {"flux-1", {16, 56, 56}, 10000},     {"flux-2", {32, 32, 32, 32}, 2000},
+      {"qwen-image", {16, 56, 56}, 10000}, {"hunyuan-video", {16, 56, 56}, 256},
+      {"wan-2.1", {44, 42, 42}, 10000},    {"z-image", {32, 48, 48}, 256},
+      {"lumina-2", {32, 32, 32}, 10000}};
+  for (const auto& [preset, lanes, base] : table) {
+    const auto model = Model::from_preset(preset).value();
+    EXPECT_EQ(model.ropes()[0].rope.spectrum(), Spectrum::axial(lanes, base).value()) << preset;
+    EXPECT_EQ(model.ropes()[0].rope.pairing(), Pairing::interleaved) << preset;
+  }
 }
 
 TEST(ImageModel, AnotherAxisOrCoordinateIsSeen) {

@@ -47,7 +47,7 @@ TEST(Presets, EqualTransformers) {
       EXPECT_NEAR(spectrum.attention_factor(), expected.at("attention_factor"), 1e-12);
       auto theirs = expected.at("inv_freq").get<std::vector<double>>();
       std::vector<double> ours(spectrum.inv_freq().begin(), spectrum.inv_freq().end());
-      if (found->rope.spectrum().axes() == 2) {
+      if (expected.at("rope") == "vision") {
         theirs = distinct(theirs, ours.front());
         ours = distinct(ours, ours.front());
       }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// schedule_spectra.json: frequencies of rotary-embedding-torch and timm, and xPos as the former rotates.
+// schedule_spectra.json: frequencies of rotary-embedding-torch and timm, and xPos as the former rotates;
+// flash_attn_xpos.json: xPos as flash-attn makes its tables.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -71,6 +72,33 @@ TEST(XposConformance, EqualsRotaryEmbeddingTorch) {
       for (std::size_t i = 0; i < data.size(); ++i) EXPECT_NEAR(data[i], theirs[i], 1e-12) << i;
     }
   }
+}
+
+// Its tables are stretched around half of the tokens that it has tables for.
+TEST(XposConformance, EqualsFlashAttentionsTables) {
+  const json cases = data_json("flash_attn_xpos.json").at("cases");
+  for (const json& one : cases) {
+    const auto spectrum = Spectrum::make({.rotary_dim = one.at("dim")}).value();
+    const auto positions = one.at("positions").get<std::vector<std::int64_t>>();
+    for (const bool keys : {false, true}) {
+      Xpos xpos = Xpos::moving(one.at("tokens"), one.at("scale_base"));
+      xpos.keys = keys;
+      const Rope rope = Rope::make({.spectrum = spectrum, .policy = AnglePolicy::fp32, .xpos = xpos}).value();
+      const auto pairs = static_cast<std::size_t>(rope.pairs());
+      std::vector<float> cos(pairs), sin(pairs);
+      for (std::size_t row = 0; row < positions.size(); ++row) {
+        const auto angles = rope.angles(Positions::range(positions[row], positions[row] + 1)).value();
+        ASSERT_SUCCEEDS(angles.row(0, 0, cos, sin));
+        for (std::size_t i = 0; i < pairs; ++i) {
+          const double c = one.at(keys ? "cos_k" : "cos")[row][i], s = one.at(keys ? "sin_k" : "sin")[row][i];
+          const double step = 4e-7 * std::hypot(c, s);
+          EXPECT_NEAR(cos[i], c, step) << "position " << positions[row] << " pair " << i;
+          EXPECT_NEAR(sin[i], s, step) << "position " << positions[row] << " pair " << i;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(cases.size(), 2U);
 }
 
 }  // namespace

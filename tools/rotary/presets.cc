@@ -55,7 +55,7 @@ void show_page() {
          "Every model the library knows by name, with the ropes it reads from the preset's config. The page "
          "is the\n"
          "output of `rotary presets --markdown`; a test compares the two. Where the source is a class of\n"
-         "Transformers, the numbers are that class's defaults: those of the family, not of one "
+         "Transformers or diffusers, the numbers are that class's defaults: those of the family, not of one "
          "checkpoint.\n\n"
          "| preset | model | ropes | numbers from |\n"
          "| --- | --- | --- | --- |\n";

@@ -53,7 +53,7 @@ TEST(Preset, Unknown) {
 }
 
 TEST(Preset, AllLoadWithoutDoubtAndAreSorted) {
-  EXPECT_EQ(presets().size(), 113U);
+  EXPECT_EQ(presets().size(), 122U);
   EXPECT_EQ(Model::from_preset("nanochat")->ropes()[0].rope.direction(), Direction::inverse);
   EXPECT_TRUE(std::ranges::is_sorted(presets(), {}, &Preset::name));
   for (const Preset& preset : presets()) {
@@ -131,6 +131,10 @@ TEST(Preset, KeyFacts) {
       {"codegen", "default", 256, 64, 0, 1e4, "default", 1, il, 28},
       {"glm-4.5", "default", 128, 64, 0, 1e4, "default", 1, hs, 46},
       {"gemma-4", "global", 512, 512, 0, 1e6, "proportional", 1, hs, 30},
+      {"gemma-4", "vision-y", 64, 32, 32, 100, "default", 1, hs, 30},
+      {"flux-2", "default", 128, 128, 0, 0, "default", 1, il, 56},
+      {"z-image", "default", 128, 128, 0, 0, "default", 1, il, 30},
+      {"minimax-m3-vision", "vision", 80, 78, 0, 0, "default", 1, hs, 32},
       {"mimo-v2-flash", "local", 192, 64, 0, 1e4, "default", 1, hs, 48},
   };
   for (const Facts& facts : table) {

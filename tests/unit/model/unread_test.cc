@@ -193,5 +193,34 @@ TEST(Nested, DeepSeekV4sFlatDictionaryIsTheCompressedRopes) {
                "rope_parameters.compress: missing, where the other rope has an entry");
 }
 
+TEST(Diffusers, AreToldByTheirClass) {
+  const auto model =
+      load(R"({"_class_name": "FluxTransformer2DModel", "num_layers": 2, "num_single_layers": 3,
+      "attention_head_dim": 64, "axes_dims_rope": [16, 24, 24]})");
+  EXPECT_EQ(model.architecture(), "FluxTransformer2DModel");
+  EXPECT_EQ(model.layers().size(), 5U);
+  EXPECT_EQ(model.ropes()[0].rope.rotary_dim(), 64);
+  EXPECT_EQ(source_of(model, "axis_sections"), "axes_dims_rope");
+  EXPECT_TRUE(model.warnings().empty());
+}
+
+TEST(Diffusers, WrongFilesAreRefused) {
+  const auto flux = [](const std::string& keys) {
+    return Model::from_config(R"({"_class_name": "FluxTransformer2DModel", "num_layers": 2, )" + keys + "}");
+  };
+  EXPECT_FAILS(Model::from_config(R"({"_class_name": "UNet2DConditionModel"})"), StatusCode::unsupported,
+               "_class_name \"UNet2DConditionModel\": a model of diffusers that is not known");
+  EXPECT_FAILS(Model::from_config(R"({"_class_name": "MochiTransformer3DModel"})"), StatusCode::unsupported,
+               "its frequencies are learned and stand in the weights (pos_frequencies)");
+  EXPECT_FAILS(Model::from_config(R"({"_class_name": 3})"), StatusCode::malformed,
+               "_class_name: expected text, got a number");
+  EXPECT_FAILS(flux(R"("axes_dims_rope": [15, 56, 56])"), StatusCode::malformed, "axes_dims_rope");
+  EXPECT_FAILS(flux(R"("axes_dims_rope": [16, 56.5])"), StatusCode::malformed,
+               "axes_dims_rope: 56.5: must be a whole number from 2 to 8192");
+  EXPECT_FAILS(flux(R"("axes_dims_rope": [64, 128])"), StatusCode::malformed, "must lie within head_dim 128");
+  EXPECT_FAILS(flux(R"("axes_dims_rope": "x")"), StatusCode::malformed, "axes_dims_rope: expected a list");
+  EXPECT_EQ(flux(R"("rope_theta": 5)")->warnings()[0], "rope_theta: not read by FluxTransformer2DModel");
+}
+
 }  // namespace
 }  // namespace rotary

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// config.json of an image or video generator of diffusers: told by its _class_name. Several axes, a schedule each; the
+// positions are the caller's grids. Sources: diffusers' models/transformers/transformer_*.py of these names.
+#include <algorithm>
+#include <array>
+
+#include "base/in_quotes.hpp"
+#include "model/hf_plans.hpp"
+#include "model/readers.hpp"
+
+namespace rotary::impl {
+namespace {
+
+struct Generator {
+  std::string_view class_name;
+  std::string_view axes_key =
+      {};  ///< lanes of each axis; empty: a third of the pairs each, as Wan deals them
+  std::array<std::int64_t, 4> axes = {};  ///< where the file is silent; 0 ends the list
+  double base = 10000;
+  std::string_view base_key = {};     ///< empty: the class has no way to state another
+  std::int64_t head_dim = 0;          ///< where neither it nor width and heads are stated
+  std::string_view unsupported = {};  ///< why not
+};
+
+constexpr Generator generators[] = {
+    {.class_name = "FluxTransformer2DModel",
+     .axes_key = "axes_dims_rope",
+     .axes = {16, 56, 56},
+     .head_dim = 128},
+    {.class_name = "Flux2Transformer2DModel",
+     .axes_key = "axes_dims_rope",
+     .axes = {32, 32, 32, 32},
+     .base = 2000,
+     .base_key = "rope_theta",
+     .head_dim = 128},
+    {.class_name = "QwenImageTransformer2DModel",
+     .axes_key = "axes_dims_rope",
+     .axes = {16, 56, 56},
+     .head_dim = 128},
+    {.class_name = "HunyuanVideoTransformer3DModel",
+     .axes_key = "rope_axes_dim",
+     .axes = {16, 56, 56},
+     .base = 256,
+     .base_key = "rope_theta",
+     .head_dim = 128},
+    {.class_name = "ZImageTransformer2DModel",
+     .axes_key = "axes_dims",
+     .axes = {32, 48, 48},
+     .base = 256,
+     .base_key = "rope_theta",
+     .head_dim = 128},
+    {.class_name = "Lumina2Transformer2DModel",
+     .axes_key = "axes_dim_rope",
+     .axes = {32, 32, 32},
+     .head_dim = 96},
+    {.class_name = "WanTransformer3DModel", .head_dim = 128},
+    {.class_name = "MochiTransformer3DModel",
+     .unsupported = "its frequencies are learned and stand in the weights (pos_frequencies)"},
+};
+
+class DiffusersReader {
+ public:
+  DiffusersReader(const Keys& top, const Generator& generator, ModelBuilder& builder)
+      : config_{top,
+                std::string(generator.class_name),
+                {.model_types = generator.class_name, .silent_head_dim = generator.head_dim},
+                true,
+                builder},
+        generator_(generator) {}
+
+  void read() {
+    const std::string_view known[] = {"rope_theta", "rope_max_seq_len", "use_rotary_positional_embeddings",
+                                      generator_.axes_key};
+    warn_about_similar_keys(config_.top, known, config_.builder);
+    if (generator_.base_key.empty() && config_.top.find("rope_theta") != nullptr) {
+      config_.builder.warn(config_.top.path_of("rope_theta"), ": not read by ", generator_.class_name);
+    }
+    const auto head_dim = head_dim_of(config_, false);
+    if (!head_dim) return config_.builder.malformed("attention_head_dim: missing");
+    RopeDescription rope;
+    rope.head_dim = *head_dim;
+    rope.rotary_offset = {0, "default"};
+    rope.base = {generator_.base, config_.family_default()};
+    if (!generator_.base_key.empty()) rope.base = config_.top.number(generator_.base_key).value_or(rope.base);
+    rope.scaling = {scaling::None{}, config_.family_default()};
+    rope.pairing = {Pairing::interleaved, message("how ", generator_.class_name, " rotates")};
+    if (const auto& option = config_.builder.options().pairing) rope.pairing = {*option, "option pairing"};
+    rope.direction = {Direction::forward, "default"};
+    const auto lanes = read_axes(head_dim->value);
+    if (config_.builder.failed()) return;
+    const auto spectrum = Spectrum::axial(lanes.value, rope.base.value);
+    if (!spectrum) return config_.builder.malformed(lanes.from, ": ", spectrum.status().message());
+    rope.spectrum = *spectrum;
+    rope.rotary_dim = {static_cast<std::int64_t>(spectrum->inv_freq().size()) * 2,
+                       message("derived: ", lanes.from)};
+    rope.axis_sections.from = lanes.from;
+    for (const auto axis : lanes.value) rope.axis_sections.value.push_back(axis / 2);
+    rope.axis_order = {AxisOrder::contiguous, config_.family_default()};
+    config_.builder.add_rope(rope);
+    set_layers();
+  }
+
+ private:
+  /// Lanes of each axis.
+  Sourced<std::vector<std::int64_t>> read_axes(std::int64_t head_dim) {
+    if (generator_.axes_key.empty()) {
+      const std::int64_t space = head_dim / 6 * 2;
+      return {{head_dim - 2 * space, space, space},
+              message("thirds of head_dim, ", config_.family_default())};
+    }
+    Sourced<std::vector<std::int64_t>> lanes{{}, config_.family_default()};
+    const auto stated = config_.top.numbers(generator_.axes_key);
+    if (!stated) {
+      std::ranges::copy_if(generator_.axes, std::back_inserter(lanes.value), [](auto n) { return n > 0; });
+      return lanes;
+    }
+    lanes.from = stated->from;
+    for (const double number : stated->value) {
+      if (!(number >= 2 && number <= static_cast<double>(Spectrum::max_rotary_dim)) ||
+          number != static_cast<double>(static_cast<std::int64_t>(number))) {
+        config_.builder.malformed(stated->from, ": ", number, ": must be a whole number from 2 to ",
+                                  Spectrum::max_rotary_dim);
+        return lanes;
+      }
+      lanes.value.push_back(static_cast<std::int64_t>(number));
+    }
+    return lanes;
+  }
+
+  /// Those with two streams and those with one.
+  void set_layers() {
+    std::int64_t count = 0;
+    for (const auto key : {"num_layers", "n_layers", "num_single_layers"}) {
+      const auto layers = config_.top.integer(key);
+      if (layers && (layers->value < 0 || layers->value > most_layers))
+        return config_.builder.malformed(layers->from, " ", layers->value, ": must be from 0 to ",
+                                         most_layers);
+      if (layers) count += layers->value;
+    }
+    if (count == 0) config_.builder.warn("num_layers: missing, so nothing is known about the layers");
+    config_.builder.set_layers(std::vector<std::optional<std::size_t>>(static_cast<std::size_t>(count), 0));
+  }
+
+  static constexpr std::int64_t most_layers = 10000;
+  HfConfig config_;
+  const Generator& generator_;
+};
+
+}  // namespace
+
+bool is_diffusers(const Json& document) {
+  const auto* object = document.get<Json::Object>();
+  return object != nullptr && find(*object, "_class_name") != nullptr &&
+         find(*object, "model_type") == nullptr;
+}
+
+void read_diffusers(const Json& document, ModelBuilder& builder) {
+  const Keys top(document.get<Json::Object>(), "", builder);
+  const auto name = top.text("_class_name");
+  if (!name) return builder.malformed("_class_name: missing");
+  builder.set_names(name->value, "");
+  const auto found = std::ranges::find(generators, name->value, &Generator::class_name);
+  if (found == std::end(generators) || !found->unsupported.empty()) {
+    return builder.fail(
+        StatusCode::unsupported, name->from, " ", in_quotes(name->value), ": ",
+        found == std::end(generators) ? "a model of diffusers that is not known" : found->unsupported);
+  }
+  DiffusersReader(top, *found, builder).read();
+}
+
+}  // namespace rotary::impl
