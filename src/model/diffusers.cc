@@ -72,6 +72,7 @@ class DiffusersReader {
     const std::string_view known[] = {"rope_theta", "rope_max_seq_len", "use_rotary_positional_embeddings",
                                       generator_.axes_key};
     warn_about_similar_keys(config_.top, known, config_.builder);
+    warn_about_misspellings(config_.top, config_.builder);
     if (generator_.base_key.empty() && config_.top.find("rope_theta") != nullptr) {
       config_.builder.warn(config_.top.path_of("rope_theta"), ": not read by ", generator_.class_name);
     }

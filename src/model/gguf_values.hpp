@@ -3,6 +3,7 @@
 // names the key, never a missing one: the default would silently be another rope.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <rotary/formats/gguf.hpp>
 #include <span>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "model/builder.hpp"
+#include "model/family.hpp"
 
 namespace rotary::impl {
 
@@ -39,6 +41,15 @@ class GgufValues {
   void check(const Sourced<double>& value, double least, double most) const;
   void wrong(const std::string& path, std::string_view expected) const;
 
+  /// The first that is stated, else the other.
+  static Sourced<double> first(std::initializer_list<std::optional<Sourced<double>>> stated,
+                               Sourced<double> otherwise) {
+    for (const auto& value : stated) {
+      if (value) return *value;
+    }
+    return otherwise;
+  }
+  std::string family_default() const { return message("default of ", architecture()); }
   bool has_tensor(std::string_view name) const;
   /// `pairs` positive numbers of a tensor of any part, or nothing where there is none of that name.
   std::optional<std::vector<double>> divisors(const std::string& name, std::int64_t pairs) const;
@@ -48,6 +59,10 @@ class GgufValues {
   std::string architecture_;
   ModelBuilder& builder_;
 };
+
+/// The scaling of a rope whose window is known, and what each frequency is divided by after it.
+void read_scaling(const GgufValues& values, const Family& family, RopeDescription& rope,
+                  ModelBuilder& builder);
 
 /// How the queries grow with their position, if they do.
 void read_temperature(const GgufValues& values, bool tunes_no_rope, ModelBuilder& builder);

@@ -55,5 +55,7 @@ void refuse_other_positions(const HfConfig& config);
 void warn_about_unread(const HfConfig& config, const Keys& document);
 /// Keys that look like one of rope and are none of the known ones: a warning each.
 void warn_about_similar_keys(const Keys& top, std::span<const std::string_view> known, ModelBuilder& builder);
+/// Keys that are almost one of those that are read, where that one is absent: a warning each.
+void warn_about_misspellings(const Keys& top, ModelBuilder& builder);
 
 }  // namespace rotary::impl

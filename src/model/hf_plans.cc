@@ -44,7 +44,8 @@ void check_outer(const Keys& parameters, const std::string& key, ModelBuilder& b
 }
 
 /// One plan for each layer type that has a rope.
-void plan_nested(const HfConfig& config, const Keys& now, const Keys& before, std::vector<RopePlan>& plans) {
+void plan_nested(const HfConfig& config, const LayerPlan& layers, const Keys& now, const Keys& before,
+                 std::vector<RopePlan>& plans) {
   const Keys nothing(nullptr, "", config.builder);
   if (now.object().size() > most_ropes) {
     return config.builder.malformed(now.path(), ": ", now.object().size(), " layer types, at most ",
@@ -56,6 +57,10 @@ void plan_nested(const HfConfig& config, const Keys& now, const Keys& before, st
     if (!is_dictionary(value) && !type.ends_with("_attention")) {
       check_outer(now, type, config.builder);
       continue;
+    }
+    const bool common = type == full_attention || type == sliding_attention;
+    if (!common && !layers.types.empty() && !std::ranges::count(layers.types, type)) {
+      config.builder.warn(now.path_of(type), ": no layer is of that type");
     }
     const bool old_applies = type == full_attention || config.family.local_scaling;
     plans.push_back({rope_name(type), type, now.child(type), old_applies ? before : nothing});
@@ -188,7 +193,7 @@ std::vector<RopePlan> plan_ropes(const HfConfig& config, const LayerPlan& layers
     plan_main_and_compress(now, before, plans, config.builder);
   } else if (plan_by_lists(config, layers, is_nested(now) ? nothing : now, before, plans)) {
   } else if (is_nested(now)) {
-    plan_nested(config, now, before, plans);
+    plan_nested(config, layers, now, before, plans);
   } else if (config.family.local_base) {
     const Keys& local = config.family.local_scaling ? before : nothing;
     plans.push_back({"local", std::string(sliding_attention), nothing, local});

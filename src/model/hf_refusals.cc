@@ -36,6 +36,36 @@ constexpr std::string_view other_keys[] = {
     "qk_rope_head_dim",      "no_rope_layers", "no_rope_layer_interval", "global_rope_theta",
     "local_rope_theta",      "swa_rope_theta", "compress_rope_theta",    "use_mem_rope",
     "rotary_emb_scale_base", "rotary_value",   "use_scaled_rope"};
+/// Keys without the word in them that change a rope or its layers, long enough to be told from their misspellings.
+constexpr std::string_view plain_keys[] = {"head_dim",
+                                           "kv_channels",
+                                           "attention_head_dim",
+                                           "hidden_size",
+                                           "seq_length",
+                                           "layer_types",
+                                           "compress_ratios",
+                                           "max_sequence_length",
+                                           "n_positions",
+                                           "text_config",
+                                           "global_head_dim",
+                                           "num_attention_heads",
+                                           "sliding_window",
+                                           "vision_config",
+                                           "full_attention_interval",
+                                           "max_position_embeddings",
+                                           "attn_scale",
+                                           "floor_scale",
+                                           "nope_layer_interval",
+                                           "global_attn_every_n_layers",
+                                           "use_dynamic_ntk",
+                                           "qk_nope_head_dim",
+                                           "original_max_position_embeddings",
+                                           "num_hidden_layers",
+                                           "yarn_only_types",
+                                           "position_embedding_type",
+                                           "dual_chunk_attention_config",
+                                           "sliding_window_pattern",
+                                           "attn_temperature_tuning"};
 /// Truth values that say whether there is a rope.
 constexpr std::string_view switch_keys[] = {"rotary", "use_rope", "use_rotary", "use_rotary_emb"};
 /// Words of position_embedding_type that mean a rope, in small letters.
@@ -112,9 +142,26 @@ void warn_about_similar_keys(const Keys& top, std::span<const std::string_view> 
   }
 }
 
+void warn_about_misspellings(const Keys& top, ModelBuilder& builder) {
+  constexpr std::size_t most_edits = 2;  // two letters in each other's place
+  for (const auto& [key, value] : top.object()) {
+    const auto meant = std::ranges::find_if(plain_keys, [&](std::string_view known) {
+      const std::size_t gap =
+          known.size() > key.size() ? known.size() - key.size() : key.size() - known.size();
+      return gap <= most_edits && known.front() == key.front() && known != key &&
+             top.find(known) == nullptr && edits(key, known) <= most_edits;
+    });
+    const bool is_read = std::ranges::count(plain_keys, key) != 0 || is_known(key, rope_keys);
+    if (meant == std::end(plain_keys) || is_read || value.is_null()) continue;
+    builder.warn(top.path_of(key), ": not a key that is read; did you mean ", *meant, "?");
+  }
+}
+
 void warn_about_unread(const HfConfig& config, const Keys& document) {
   const Keys& top = config.top;
   warn_about_similar_keys(top, rope_keys, config.builder);
+  warn_about_misspellings(top, config.builder);
+  if (&document.object() != &top.object()) warn_about_misspellings(document, config.builder);
   warn_about_keys_outside(document, top, config.builder);
   warn_about_other_parts(document, top, config.builder);
   if (const auto original = top.boolean("original_rope"); original && !original->value) {

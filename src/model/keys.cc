@@ -22,19 +22,6 @@ std::optional<double> as_number(const Json& json) {
   return value;
 }
 
-std::size_t edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, changed}));
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 const Json::Object& Keys::object() const noexcept {
@@ -132,6 +119,19 @@ Keys Keys::child(std::string_view key) const {
   const auto* object = found == nullptr ? nullptr : found->get<Json::Object>();
   if (found != nullptr && object == nullptr) wrong(key, "an object", *found);
   return Keys(object, path_of(key), *builder_);
+}
+
+std::size_t edits(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, changed}));
+    }
+  }
+  return row.back();
 }
 
 std::string_view similar(std::string_view word, std::span<const std::string_view> known) {

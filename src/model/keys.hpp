@@ -70,6 +70,9 @@ class Agreed {
 /// Letters, digits, '_', '-' and '.', 64 at most: fit to be printed as it is.
 bool is_word(std::string_view text) noexcept;
 
+/// Letters to put in, leave out or change to get from one word to the other.
+std::size_t edits(std::string_view a, std::string_view b);
+
 /// The first of `known` that is spelled almost like `word`, or empty.
 std::string_view similar(std::string_view word, std::span<const std::string_view> known);
 

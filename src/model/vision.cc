@@ -170,6 +170,9 @@ void add(const Keys& config, std::string_view model_type, std::optional<Pairing>
     }
     return;
   }
+  constexpr std::string_view known[] = {"rope_theta", "rope_parameters"};
+  warn_about_similar_keys(config, known, builder);
+  warn_about_misspellings(config, builder);
   auto rope = read(config, *family, model_type, pairing, builder);
   if (!rope) return;
   if (family->axes == Axes::two_ropes) return add_two(*rope, builder);

@@ -300,6 +300,30 @@ TEST(GgufModel, AKeyOfTheWrongTypeIsNoMissingKey) {
                "gemma3.attention.sliding_window_pattern: 2 entries, must be one a layer, 3");
 }
 
+TEST(GgufModel, KeysOfRopeThatAreNotReadAreNamed) {
+  const auto model = llama_gguf().set("rope.freq_bsae", 1e6F).set("rope.scaling.factr", 4.0F).load().value();
+  ASSERT_EQ(model.warnings().size(), 2U);
+  EXPECT_EQ(model.warnings()[0],
+            "llama.rope.freq_bsae: not a key that is read; did you mean llama.rope.freq_base?");
+  EXPECT_EQ(model.warnings()[1],
+            "llama.rope.scaling.factr: not a key that is read; did you mean llama.rope.scaling.factor?");
+}
+
+TEST(GgufModel, BaichuansLargerModelsHaveAlibi) {
+  const auto baichuan = [](std::uint32_t width) {
+    return GgufWriter("baichuan")
+        .set("attention.key_length", 128U)
+        .set("block_count", 2U)
+        .set("embedding_length", width)
+        .set("rope.freq_base", 10000.0F)
+        .load();
+  };
+  EXPECT_SUCCEEDS(baichuan(4096));
+  EXPECT_FAILS(
+      baichuan(5120), StatusCode::unsupported,
+      "baichuan.embedding_length 5120: of baichuan, only the models of width 4096 have a rotary embedding");
+}
+
 TEST(GgufModel, UnknownAndUnsupportedArchitectures) {
   const auto model = GgufWriter("brandnew").set("attention.key_length", 64U).load().value();
   ASSERT_EQ(model.warnings().size(), 2U);

@@ -98,6 +98,26 @@ TEST(Unread, AnyKeyThatNamesARope) {
             "ropetheta: not a key that is read; did you mean rope_theta?");
 }
 
+TEST(Unread, MisspellingsOfOtherKeys) {
+  EXPECT_EQ(warning_of(load(llama(R"(, "head_dmi": 64)"))),
+            "head_dmi: not a key that is read; did you mean head_dim?");
+  EXPECT_EQ(warning_of(load(R"({"model_type": "llama", "head_dim": 64, "num_hidden_layer": 2})")),
+            "num_hidden_layer: not a key that is read; did you mean num_hidden_layers?\n"
+            "num_hidden_layers: missing, so nothing is known about the layers");
+  EXPECT_EQ(
+      warning_of(load(llama(R"(, "head_dims": 64, "head_dim": 64, "v_head_dim": 7, "hidden_act": "silu")"))),
+      "")
+      << "the key itself is there; the others are words of their own";
+  EXPECT_EQ(warning_of(load(
+                R"({"model_type": "pixtral", "head_dim": 64, "num_hidden_layers": 2, "rope_thtea": 5})")),
+            "rope_thtea: not a key that is read; did you mean rope_theta?");
+  EXPECT_EQ(warning_of(load(llama(R"(, "visoin_config": {"model_type": "pixtral"})"))),
+            "visoin_config: not a key that is read; did you mean vision_config?");
+  EXPECT_EQ(warning_of(load(R"({"model_type": "laguna", "num_hidden_layers": 2, "rope_parameters": {
+      "full_attention": {"rope_theta": 1e4}, "sliding_atention": {"rope_theta": 1e4}}})")),
+            "rope_parameters.sliding_atention: no layer is of that type");
+}
+
 TEST(Unread, OtherPartsWithARope) {
   EXPECT_EQ(warning_of(load(R"({"model_type": "x", "text_config": {"model_type": "llama", "head_dim": 64,
       "num_hidden_layers": 1}, "audio_config": {"rope_parameters": {"rope_theta": 1e4}}})")),
