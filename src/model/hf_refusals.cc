@@ -35,7 +35,7 @@ constexpr std::string_view rope_keys[] = {"rope_theta",
 constexpr std::string_view other_keys[] = {
     "qk_rope_head_dim",      "no_rope_layers", "no_rope_layer_interval", "global_rope_theta",
     "local_rope_theta",      "swa_rope_theta", "compress_rope_theta",    "use_mem_rope",
-    "rotary_emb_scale_base", "rotary_value",   "use_scaled_rope"};
+    "rotary_emb_scale_base", "rotary_value",   "use_scaled_rope",        "compress_rates"};
 /// Keys without the word in them that change a rope or its layers, long enough to be told from their misspellings.
 constexpr std::string_view plain_keys[] = {"head_dim",
                                            "kv_channels",
@@ -63,6 +63,7 @@ constexpr std::string_view plain_keys[] = {"head_dim",
                                            "num_hidden_layers",
                                            "yarn_only_types",
                                            "position_embedding_type",
+                                           "position_embeddings_type",
                                            "dual_chunk_attention_config",
                                            "sliding_window_pattern",
                                            "attn_temperature_tuning"};
@@ -189,8 +190,10 @@ void refuse_other_positions(const HfConfig& config) {
     if (const auto on = top.boolean(key); on && !on->value)
       refuse(on->from, " false: it has no rotary embedding");
   }
-  if (const auto type = top.text("position_embedding_type");
-      type && !config.family.stated_positions && !std::ranges::count(rope_words, small(type->value))) {
+  for (const auto key : {"position_embedding_type", "position_embeddings_type"}) {
+    const auto type = top.text(key);
+    if (!type || config.family.stated_positions || std::ranges::count(rope_words, small(type->value)))
+      continue;
     refuse(type->from, " ", in_quotes(type->value), ": it has no rotary embedding (rope, rotary)");
   }
   if (const auto key = config.family.rope_switch; !key.empty()) {

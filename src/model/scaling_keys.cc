@@ -46,8 +46,13 @@ bool is_inert(std::string_view type, std::string_view key) {
   });
 }
 
-/// Named by somebody's code, and computed by nothing here.
-constexpr std::string_view unsupported_types[] = {"mllama4", "fope"};
+/// Named by somebody's code, and no scaling of a text model here.
+struct Unsupported {
+  std::string_view word, why;
+};
+constexpr Unsupported unsupported_types[] = {
+    {"mllama4", "vLLM's word for Llama 4's image encoder, which is read from model_type llama4_vision_model"},
+    {"fope", "it mixes cos and sin by matrices that stand in the weights; fope.hpp makes tables of them"}};
 
 std::string_view canonical(std::string_view word) {
   const auto alias = std::ranges::find(aliases, word, &Alias::word);
@@ -247,9 +252,9 @@ ScalingReading read_scaling(const Keys& dict, const Keys& top, ModelBuilder& bui
     return std::visit(
         [&](const auto& s) { return FieldReader(dict, top, builder, length).read(s, type.from); }, *scaling);
   }
-  if (std::ranges::find(unsupported_types, type.value) != std::end(unsupported_types)) {
-    builder.fail(StatusCode::unsupported, type.from, " ", in_quotes(type.value),
-                 ": not supported; supported are ", type_names());
+  const auto why = std::ranges::find(unsupported_types, type.value, &Unsupported::word);
+  if (why != std::end(unsupported_types)) {
+    builder.fail(StatusCode::unsupported, type.from, " ", in_quotes(type.value), ": ", why->why);
   } else {
     builder.malformed(type.from, " ", in_quotes(type.value), ": unknown scaling type; known are ",
                       type_names());

@@ -101,7 +101,7 @@ TEST(Config, UnknownTypes) {
       StatusCode::malformed,
       "c.json: rope_scaling.type \"banana\": unknown scaling type; known are default, linear, llama3, yarn");
   EXPECT_FAILS(Model::from_config(llama(R"(, "rope_scaling": {"rope_type": "fope"})")),
-               StatusCode::unsupported, "rope_scaling.rope_type \"fope\": not supported");
+               StatusCode::unsupported, "rope_scaling.rope_type \"fope\": it mixes cos and sin by matrices");
   EXPECT_FAILS(Model::from_config(llama(R"(, "rope_scaling": {"type": 3})")), StatusCode::malformed,
                "rope_scaling.type: expected text, got a number");
   EXPECT_FAILS(Model::from_config(llama(R"(, "rope_scaling": "linear")")), StatusCode::malformed,

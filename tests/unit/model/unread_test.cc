@@ -98,6 +98,17 @@ TEST(Unread, AnyKeyThatNamesARope) {
             "ropetheta: not a key that is read; did you mean rope_theta?");
 }
 
+TEST(Unread, VllmsWordForAnImageEncoder) {
+  EXPECT_FAILS(Model::from_config(llama(R"(, "rope_scaling": {"rope_type": "mllama4"})")),
+               StatusCode::unsupported,
+               "rope_scaling.rope_type \"mllama4\": vLLM's word for Llama 4's image encoder");
+  const auto encoder = load(R"({"model_type": "llama4_vision_model", "hidden_size": 1408,
+      "num_attention_heads": 16, "num_hidden_layers": 2, "rope_parameters": {"rope_type": "mllama4",
+      "rope_theta": 10000}})");
+  EXPECT_TRUE(encoder.warnings().empty());
+  EXPECT_EQ(encoder.ropes()[0].rope.pairing(), Pairing::interleaved);
+}
+
 TEST(Unread, MisspellingsOfOtherKeys) {
   EXPECT_EQ(warning_of(load(llama(R"(, "head_dmi": 64)"))),
             "head_dmi: not a key that is read; did you mean head_dim?");
@@ -108,6 +119,10 @@ TEST(Unread, MisspellingsOfOtherKeys) {
       warning_of(load(llama(R"(, "head_dims": 64, "head_dim": 64, "v_head_dim": 7, "hidden_act": "silu")"))),
       "")
       << "the key itself is there; the others are words of their own";
+  EXPECT_EQ(warning_of(
+                load(R"({"model_type": "deepseek_v4", "num_hidden_layers": 2, "compress_rates": {"x": 4}})")),
+            "")
+      << "Transformers' own key beside compress_ratios";
   EXPECT_EQ(warning_of(load(
                 R"({"model_type": "pixtral", "head_dim": 64, "num_hidden_layers": 2, "rope_thtea": 5})")),
             "rope_thtea: not a key that is read; did you mean rope_theta?");
