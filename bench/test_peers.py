@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from chart import chart, length
-from peers import page
+from peers import measure, page
 from peers.case import Case, Data, Prepared, Tolerance, Unsupported
 from peers.contest import OURS, enter, load, verdict
 from peers.measure import Contestant, best, calls_for, rounds, spread
@@ -128,6 +128,11 @@ def test_rounds_are_interleaved_and_divided():
     times = rounds(field, 3, lambda: now[0] + 0 * next(clock))
     assert times == {"a": [2e6] * 3, "b": [1e6] * 3}
     assert order[-6:] == ["a", "b", "a", "b", "a", "b"]
+
+
+def test_a_busy_machine_has_fewer_rounds(monkeypatch):
+    monkeypatch.setattr(measure, "MOST_SECONDS", 0)
+    assert len(rounds({"a": Contestant(lambda: None)}, 9, lambda: 0)["a"]) == measure.LEAST_ROUNDS
 
 
 def test_a_turn_is_filled_with_calls():

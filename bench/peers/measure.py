@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 TOO_NOISY = 0.1  # as `rotary bench`: the limit's own times differ by more than this part
 TURN_NS, MOST_CALLS = 1_500_000, 2000  # how long a contestant's turn lasts
+LEAST_ROUNDS, MOST_SECONDS = 3, 15  # on a machine too busy for them all
 REST = 0.005  # how long the threads of a pool may spin after it
 
 
@@ -45,13 +46,16 @@ def rounds(
     contestants: Mapping[str, Contestant], count: int, now: Callable[[], int], rest: float = 0
 ) -> dict[str, list[float]]:
     """Nanoseconds a rotation, one for each round; every contestant has its turn in each. `rest`: seconds before a turn,
-    in which the threads of the one before stop looking out for work."""
+    in which the threads of the one before stop looking out for work. After MOST_SECONDS there is no further round."""
     calls = {name: calls_for(one, now) for name, one in contestants.items()}
     times: dict[str, list[float]] = {name: [] for name in contestants}
     gc.collect()
     gc.disable()  # nobody pays for what another has left
+    end = time.monotonic() + MOST_SECONDS
     try:
-        for _ in range(count):
+        for number in range(count):
+            if number >= LEAST_ROUNDS and time.monotonic() > end:
+                break
             for name, one in contestants.items():
                 if rest > 0:
                     time.sleep(rest)
