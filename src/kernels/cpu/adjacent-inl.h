@@ -23,10 +23,12 @@ class AdjacentRow {
   static constexpr std::int64_t max_row_pairs = 256;
   static constexpr int elements = 0;                        // of a head: any
   static constexpr int most_held = many_registers ? 8 : 4;  // groups
-  static constexpr bool holds_numbers = true;
+  static constexpr bool needs_memory = true;
 
-  HWY_INLINE AdjacentRow(const RotateArgs& args, const Number* cos, const Number* sin, std::int64_t pairs)
-      : lanes_(2 * pairs) {
+  /// `memory` is aligned, of numbers(pairs).
+  HWY_INLINE AdjacentRow(const RotateArgs& args, const Number* cos, const Number* sin, std::int64_t pairs,
+                         Number* memory)
+      : cos_(memory), sin_(memory + in_lines<Number>(2 * pairs)), lanes_(2 * pairs) {
     const D d;
     const auto width = static_cast<std::int64_t>(hn::Lanes(d));
     const Number sign = args.conjugate ? Number{-1} : Number{1};
@@ -44,11 +46,13 @@ class AdjacentRow {
     }
   }
 
+  static HWY_INLINE std::int64_t numbers(std::int64_t pairs) { return 2 * in_lines<Number>(2 * pairs); }
+
   /// Turns any head.
   HWY_INLINE void operator()(const Element* in, Element* out) const {
     std::int64_t i = 0;
 #if !HWY_HAVE_SCALABLE
-    for (; i + 4 * step <= lanes_; i += 4 * step) Held<4>(*this, i)(in + i, out + i);
+    for (; i + 4 * step <= lanes_; i += 4 * step) Held<4>(*this, i / 2)(in + i, out + i);
 #endif
     turn_from<hn::MaxLanes(D())>(in, out, i);
   }
@@ -56,28 +60,29 @@ class AdjacentRow {
   static HWY_INLINE std::int64_t offset_of(std::int64_t pair) { return 2 * pair; }
 
 #if !HWY_HAVE_SCALABLE
-  /// How many groups the row fills, or 0 if it does not fill the last.
-  HWY_INLINE std::int64_t groups() const { return lanes_ % step == 0 ? lanes_ / step : 0; }
+  static constexpr int group_pairs = step / 2;
+  static constexpr std::size_t least_lanes = 2;  // of a part of a group
 
-  /// A row of n groups in registers.
-  template <int n>
+  /// n groups of a row, from pair `first` on, in registers.
+  template <int n, class Tag = D>
   class Held {
    public:
-    static constexpr int elements = n * step;  // of a head
+    static constexpr int width = hn::MaxLanes(Tag());
+    static constexpr int elements = n * width;  // of a head
 
     HWY_INLINE explicit Held(const AdjacentRow& row, std::int64_t first = 0) {
-      for (int i = 0; i < n; ++i) cos_[i] = hn::Load(D(), row.cos_ + first + i * step);
-      for (int i = 0; i < n; ++i) sin_[i] = hn::Load(D(), row.sin_ + first + i * step);
+      for (int i = 0; i < n; ++i) cos_[i] = hn::Load(Tag(), row.cos_ + 2 * first + i * width);
+      for (int i = 0; i < n; ++i) sin_[i] = hn::Load(Tag(), row.sin_ + 2 * first + i * width);
     }
     HWY_INLINE void operator()(const Element* in, Element* out) const {
-      Group<D, Element> groups[n];
-      for (int i = 0; i < n; ++i) groups[i].v[0] = load(D(), in + i * step);
-      for (int i = 0; i < n; ++i) groups[i].v[0] = turn(D(), groups[i].v[0], cos_[i], sin_[i]);
-      store_groups(D(), groups, [&](int i) HWY_ATTR { return out + i * step; });
+      Group<Tag, Element> groups[n];
+      for (int i = 0; i < n; ++i) groups[i].v[0] = load(Tag(), in + i * width);
+      for (int i = 0; i < n; ++i) groups[i].v[0] = turn(Tag(), groups[i].v[0], cos_[i], sin_[i]);
+      store_groups(Tag(), groups, [&](int i) HWY_ATTR { return out + i * width; });
     }
 
    private:
-    hn::Vec<D> cos_[n], sin_[n];
+    hn::Vec<Tag> cos_[n], sin_[n];
   };
 #endif
 
@@ -100,7 +105,7 @@ class AdjacentRow {
     }
   }
 
-  HWY_ALIGN Number cos_[2 * max_row_pairs], sin_[2 * max_row_pairs];
+  Number *cos_, *sin_;
   std::int64_t lanes_;
 };
 
@@ -115,10 +120,15 @@ class AdjacentWordsRow {
   static constexpr std::int64_t max_row_pairs = max_pairs;
   static constexpr int elements = 0;   // of a head: any
   static constexpr int most_held = 4;  // groups
-  static constexpr bool holds_numbers = false;
+  static constexpr bool needs_memory = false;
 
-  HWY_INLINE AdjacentWordsRow(const RotateArgs& args, const float* cos, const float* sin, std::int64_t pairs)
-      : cos_(cos), sin_(sin), pairs_(pairs), sign_(args.conjugate ? -1.0f : 1.0f) {}
+  /// `memory` is aligned, of numbers(pairs), or null: the row stays where it is.
+  HWY_INLINE AdjacentWordsRow(const RotateArgs& args, const float* cos, const float* sin, std::int64_t pairs,
+                              float* memory)
+      : cos_(cos), sin_(sin), pairs_(pairs), sign_(args.conjugate ? -1.0f : 1.0f) {
+    move_row(cos_, sin_, pairs, memory);
+  }
+  static HWY_INLINE std::int64_t numbers(std::int64_t pairs) { return 2 * in_lines<float>(pairs); }
 
   HWY_INLINE void operator()(const Element* in, Element* out) const {
     std::int64_t i = 0;
@@ -131,31 +141,45 @@ class AdjacentWordsRow {
   static HWY_INLINE std::int64_t offset_of(std::int64_t pair) { return 2 * pair; }
 
 #if !HWY_HAVE_SCALABLE
-  HWY_INLINE std::int64_t groups() const { return pairs_ % step == 0 ? pairs_ / step : 0; }
+  static constexpr int group_pairs = step;
+  static constexpr std::size_t least_lanes = 1;  // of a part of a group
 
-  template <int n>
+  template <int n, class Tag = D>
   class Held {
    public:
-    static constexpr int elements = 2 * n * step;  // of a head
+    static constexpr int width = hn::MaxLanes(Tag());
+    static constexpr int elements = 2 * n * width;  // of a head
 
     HWY_INLINE explicit Held(const AdjacentWordsRow& row, std::int64_t first = 0) {
-      const auto sign = hn::Set(D(), row.sign_);
-      for (int i = 0; i < n; ++i) cos_[i] = hn::LoadU(D(), row.cos_ + first + i * step);
-      for (int i = 0; i < n; ++i) sin_[i] = hn::Mul(hn::LoadU(D(), row.sin_ + first + i * step), sign);
+      const auto sign = hn::Set(Tag(), row.sign_);
+      for (int i = 0; i < n; ++i) cos_[i] = hn::LoadU(Tag(), row.cos_ + first + i * width);
+      for (int i = 0; i < n; ++i) sin_[i] = hn::Mul(hn::LoadU(Tag(), row.sin_ + first + i * width), sign);
     }
     HWY_INLINE void operator()(const Element* in, Element* out) const {
-      Group<D, Element> pairs[n];
-      for (int i = 0; i < n; ++i) pairs[i] = load_group(D(), in + 2 * i * step);
+      Group<Tag, Element> pairs[n];
+      for (int i = 0; i < n; ++i) pairs[i] = load_group(Tag(), in + 2 * i * width);
       for (int i = 0; i < n; ++i) turn_pairs(pairs[i].v[0], pairs[i].v[1], cos_[i], sin_[i]);
-      store_groups(D(), pairs, [&](int i) HWY_ATTR { return out + 2 * i * step; });
+      store_groups(Tag(), pairs, [&](int i) HWY_ATTR { return out + 2 * i * width; });
     }
 
    private:
-    hn::Vec<D> cos_[n], sin_[n];
+    hn::Vec<Tag> cos_[n], sin_[n];
   };
 #endif
 
  private:
+  template <class Tag>
+  static HWY_INLINE void store_turned(Tag d, hn::Vec<Tag> x, hn::Vec<Tag> y, Element* to) {
+#if HWY_HAVE_SCALABLE
+    store_even_odd(d, x, y, to);
+#else
+    Group<Tag, Element> group[1];
+    group[0].v[0] = x;
+    group[0].v[1] = y;
+    store_groups(d, group, [to](int) HWY_ATTR { return to; });
+#endif
+  }
+
   template <std::size_t cap>
   HWY_INLINE void turn_from(const Element* in, Element* out, std::int64_t i) const {
     const hn::CappedTag<float, cap> d;
@@ -164,7 +188,7 @@ class AdjacentWordsRow {
       hn::Vec<decltype(d)> x, y;
       load_even_odd(d, in + 2 * i, x, y);
       turn_pairs(x, y, hn::LoadU(d, cos_ + i), hn::Mul(hn::LoadU(d, sin_ + i), hn::Set(d, sign_)));
-      store_even_odd(d, x, y, out + 2 * i);
+      store_turned(d, x, y, out + 2 * i);
     }
     if constexpr (cap > 1) {
       if (i < pairs_) turn_from<cap / 2>(in, out, i);

@@ -72,22 +72,26 @@ HWY_INLINE void store(D d, hn::Vec<D> value, f16* to) {
   hn::StoreU(hn::DemoteTo(narrow, kept), narrow, reinterpret_cast<hwy::float16_t*>(to));
 }
 
-/// The bits of `value` with the upper half rounded to nearest even; the lower half is left over.
+/// The bits of `value`, which is no NaN, with the upper half rounded to nearest even; the lower half is left over.
 template <class D, class Bits = hn::Rebind<std::uint32_t, D>>
-HWY_INLINE hn::Vec<Bits> round_to_upper_half(D /*tag*/, hn::Vec<D> value) {
+HWY_INLINE hn::Vec<Bits> round_number(D /*tag*/, hn::Vec<D> value) {
   const Bits bits;
   const auto exact = hn::BitCast(bits, value);
   // Adding 0x7FFF, plus one more if the kept last bit is odd, carries where it must.
   const auto odd = hn::And(hn::ShiftRight<16>(exact), hn::Set(bits, 1u));
-  const auto rounded = hn::Add(hn::Add(exact, hn::Set(bits, 0x7FFFu)), odd);
+  return hn::Add(hn::Add(exact, hn::Set(bits, 0x7FFFu)), odd);
+}
+template <class D, class Bits = hn::Rebind<std::uint32_t, D>>
+HWY_INLINE hn::Vec<Bits> round_any(D d, hn::Vec<D> value) {
+  const Bits bits;
   const auto nan = hn::Set(bits, 0x7FC00000u);
-  return hn::IfThenElse(hn::RebindMask(bits, hn::IsNaN(value)), nan, rounded);
+  return hn::IfThenElse(hn::RebindMask(bits, hn::IsNaN(value)), nan, round_number(d, value));
 }
 
 template <class D, class Element, std::enable_if_t<is_bf16<Element>>* = nullptr>
 HWY_INLINE void store(D d, hn::Vec<D> value, Element* to) {
   const hn::Rebind<std::uint16_t, D> narrow;
-  const auto kept = hn::ShiftRight<16>(round_to_upper_half(d, value));
+  const auto kept = hn::ShiftRight<16>(round_any(d, value));
   hn::StoreU(hn::TruncateTo(narrow, kept), narrow, reinterpret_cast<std::uint16_t*>(to));
 }
 
@@ -102,13 +106,17 @@ HWY_INLINE void load_even_odd(D d, const Element* from, hn::Vec<D>& even, hn::Ve
   odd = hn::BitCast(d, hn::And(words, hn::Set(bits, 0xFFFF0000u)));
 }
 
+/// Words of 32 bits whose upper halves are already rounded.
+template <class Bits, class Element>
+HWY_INLINE void store_rounded(Bits bits, hn::Vec<Bits> even, hn::Vec<Bits> odd, Element* to) {
+  const hn::Repartition<std::uint16_t, Bits> narrow;
+  const auto words = hn::OrAnd(hn::ShiftRight<16>(even), odd, hn::Set(bits, 0xFFFF0000u));
+  hn::StoreU(hn::BitCast(narrow, words), narrow, reinterpret_cast<std::uint16_t*>(to));
+}
+
 template <class D, class Element>
 HWY_INLINE void store_even_odd(D d, hn::Vec<D> even, hn::Vec<D> odd, Element* to) {
-  const hn::Repartition<std::uint16_t, D> narrow;
-  const hn::Rebind<std::uint32_t, D> bits;
-  const auto words = hn::OrAnd(hn::ShiftRight<16>(round_to_upper_half(d, even)), round_to_upper_half(d, odd),
-                               hn::Set(bits, 0xFFFF0000u));
-  hn::StoreU(hn::BitCast(narrow, words), narrow, reinterpret_cast<std::uint16_t*>(to));
+  store_rounded(hn::Rebind<std::uint32_t, D>(), round_any(d, even), round_any(d, odd), to);
 }
 
 #if !HWY_HAVE_SCALABLE
@@ -148,11 +156,28 @@ HWY_INLINE void store_groups(D d, const Group<D, Element> (&groups)[n], const Pl
   for (int i = 0; i < n; ++i) store_group(d, groups[i], place(i));
 }
 
+/// True if there is no NaN in any; may be false where infinities meet.
+template <int n, class D, class Element>
+HWY_INLINE bool all_numbers(D d, const Group<D, Element> (&groups)[n]) {
+  constexpr int vectors = Group<D, Element>::vectors, count = n * vectors;
+  const auto v = [&](int i) HWY_ATTR { return groups[i / vectors].v[i % vectors]; };
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+  if constexpr (sizeof(hn::Vec<D>) == 64) {  // two vectors a comparison
+    __mmask16 numbers = 0xFFFF;
+    for (int i = 0; i < count; i += 2) {
+      numbers = _mm512_mask_cmp_ps_mask(numbers, v(i).raw, v(i + 1 < count ? i + 1 : i).raw, _CMP_ORD_Q);
+    }
+    return numbers == 0xFFFF;
+  }
+#endif
+  auto sum = v(0);
+  for (int i = 1; i < count; ++i) sum = hn::Add(sum, v(i));
+  return hn::AllFalse(d, hn::IsNaN(sum));
+}
+
 template <int n, class D, class Place>
 HWY_INLINE void store_groups(D d, const Group<D, f16> (&groups)[n], const Place& place) {
-  auto sum = groups[0].v[0];
-  for (int i = 1; i < n; ++i) sum = hn::Add(sum, groups[i].v[0]);
-  if (HWY_UNLIKELY(!hn::AllFalse(d, hn::IsNaN(sum)))) {
+  if (HWY_UNLIKELY(!all_numbers(d, groups))) {
     for (int i = 0; i < n; ++i) store_group(d, groups[i], place(i));
     return;
   }
@@ -162,30 +187,69 @@ HWY_INLINE void store_groups(D d, const Group<D, f16> (&groups)[n], const Place&
   }
 }
 
-#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-/// The processor rounds to nearest even as we do, but loses subnormals and keeps the payload of a NaN: a result
-/// whose exponent is all zeros or all ones is looked at again.
 template <int n, class D, class Place>
-HWY_INLINE void store_groups(D d, const Group<D, PackedBf16> (&groups)[n], const Place& place) {
-  const hn::Repartition<std::uint16_t, D> narrow;
-  HWY_ALIGN static constexpr std::uint16_t zipped[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
-                                                         21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
-                                                         11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
-  const auto order = hn::Load(narrow, zipped);
-  const auto step = hn::Set(narrow, std::uint16_t{0x0080}), upper = hn::Set(narrow, std::uint16_t{0x7F00});
-  hn::Vec<decltype(narrow)> packed[n], least = upper;
-  for (int i = 0; i < n; ++i) {
-    asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(packed[i].raw) : "v"(groups[i].v[0].raw), "v"(groups[i].v[1].raw));
-    // One more makes an exponent of zeros 1 and one of ones 0.
-    least = hn::Min(least, hn::And(hn::Add(packed[i], step), upper));
-  }
-  if (HWY_UNLIKELY(!hn::AllFalse(narrow, hn::Eq(least, hn::Zero(narrow))))) {
+HWY_INLINE void store_groups(D d, const Group<D, bf16> (&groups)[n], const Place& place) {
+  if (HWY_UNLIKELY(!all_numbers(d, groups))) {
     for (int i = 0; i < n; ++i) store_group(d, groups[i], place(i));
     return;
   }
+  const hn::Rebind<std::uint32_t, D> bits;
   for (int i = 0; i < n; ++i) {
-    const hn::Vec<decltype(narrow)> words{_mm512_permutexvar_epi16(order.raw, packed[i].raw)};
-    hn::StoreU(words, narrow, reinterpret_cast<std::uint16_t*>(place(i)));
+    store_rounded(bits, round_number(d, groups[i].v[0]), round_number(d, groups[i].v[1]), place(i));
+  }
+}
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+/// Where the words of even | odd go, in vectors of any size.
+template <int lanes>
+struct Zipped {
+  HWY_ALIGN std::uint16_t order[lanes];
+  constexpr Zipped() : order() {
+    for (int i = 0; i < lanes; ++i) order[i] = static_cast<std::uint16_t>(i % 2 * (lanes / 2) + i / 2);
+  }
+};
+HWY_INLINE __m512i zip(__m512i order, __m512i words) { return _mm512_permutexvar_epi16(order, words); }
+HWY_INLINE __m256i zip(__m256i order, __m256i words) { return _mm256_permutexvar_epi16(order, words); }
+HWY_INLINE __m128i zip(__m128i order, __m128i words) { return _mm_permutexvar_epi16(order, words); }
+
+/// Subnormals (0x20) and NaNs (0x81).
+HWY_INLINE unsigned packed_wrongly(__m512 v) { return _mm512_fpclass_ps_mask(v, 0xA1); }
+HWY_INLINE unsigned packed_wrongly(__m256 v) { return _mm256_fpclass_ps_mask(v, 0xA1); }
+HWY_INLINE unsigned packed_wrongly(__m128 v) { return _mm_fpclass_ps_mask(v, 0xA1); }
+
+/// The processor rounds to nearest even as we do, but loses subnormals and keeps the payload of a NaN.
+template <int n, class D, class Place>
+HWY_INLINE void store_groups(D d, const Group<D, PackedBf16> (&groups)[n], const Place& place) {
+  constexpr int lanes = Group<D, PackedBf16>::lanes;
+  if constexpr (lanes < 8) {  // less than the smallest vector
+    for (int i = 0; i < n; ++i) store_group(d, groups[i], place(i));
+  } else {
+    const hn::Repartition<std::uint16_t, D> narrow;
+    static constexpr Zipped<lanes> zipped;
+    const auto order = hn::Load(narrow, zipped.order);
+    // Of exponents from 40 to 167 (2^-87 to 2^40) this leaves the highest bit clear, of any other it sets it.
+    const auto lowest = hn::Set(narrow, std::uint16_t{40 << 7});
+    hn::Vec<decltype(narrow)> packed[n], far;
+    for (int i = 0; i < n; ++i) {
+      const auto &even = groups[i].v[0].raw, &odd = groups[i].v[1].raw;
+      asm("vcvtne2ps2bf16 %1, %2, %0" : "=v"(packed[i].raw) : "v"(even), "v"(odd));
+      const auto difference = hn::Sub(packed[i], lowest);
+      far = i == 0 ? difference : hn::Or(far, difference);
+    }
+    if (HWY_UNLIKELY(!hn::AllFalse(narrow, hn::TestBit(far, hn::Set(narrow, std::uint16_t{0x4000}))))) {
+      unsigned wrong = 0;  // zeros, mostly, are packed well
+      for (int i = 0; i < n; ++i) {
+        for (const auto& v : groups[i].v) wrong |= packed_wrongly(v.raw);
+      }
+      if (wrong != 0) {
+        for (int i = 0; i < n; ++i) store_group(d, groups[i], place(i));
+        return;
+      }
+    }
+    for (int i = 0; i < n; ++i) {
+      const hn::Vec<decltype(narrow)> words{zip(order.raw, packed[i].raw)};
+      hn::StoreU(words, narrow, reinterpret_cast<std::uint16_t*>(place(i)));
+    }
   }
 }
 #endif

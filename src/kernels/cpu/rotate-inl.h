@@ -15,7 +15,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <type_traits>
 
+#include "kernels/cpu/fetching.hpp"
 #include "kernels/rotate_args.hpp"
 
 // Without a fused multiply-add there is no kernel: the bits would differ.
@@ -39,9 +41,12 @@ template <class Row>
 struct TurnInParts {
   template <class Element>
   HWY_INLINE void operator()(const Element* in, Element* out) const {
+    HWY_ALIGN typename Row::Number numbers[Row::needs_memory ? 4 * Row::max_row_pairs : 1];
+    auto* const memory = Row::needs_memory ? numbers : nullptr;
     for (std::int64_t first = 0; first < args.pairs; first += Row::max_row_pairs) {
       const auto count = std::min(Row::max_row_pairs, args.pairs - first);
-      Row(args, cos + first, sin + first, count)(in + Row::offset_of(first), out + Row::offset_of(first));
+      Row(args, cos + first, sin + first, count, memory)(in + Row::offset_of(first),
+                                                         out + Row::offset_of(first));
     }
   }
   static constexpr int elements = 0;
@@ -60,7 +65,7 @@ HWY_INLINE Ahead fetch_ahead(const RotateArgs& args, std::int64_t heads, std::in
   const std::int64_t distance = element_bytes == 2 ? 8192 : 4096;
   constexpr std::int64_t worthwhile = 65536;
   const std::int64_t head_bytes = 2 * args.pairs * element_bytes;
-  if (args.tokens * heads * head_bytes < worthwhile) return {args.tokens, 0};
+  if (args.tokens * heads * head_bytes < worthwhile || !fetching_pays()) return {args.tokens, 0};
   const std::int64_t count = (distance + head_bytes - 1) / head_bytes;
   return {count / heads, count % heads};
 }
@@ -77,97 +82,149 @@ HWY_INLINE void fetch_head(const Element* head, std::int64_t pairs) {
   }
 }
 
-/// The heads of one token, `fetched` elements ahead of which memory is fetched; 0: nowhere.
-template <class Element, class Turn>
-HWY_INLINE void turn_run(const Element* in, Element* out, std::int64_t heads, std::int64_t in_stride,
-                         std::int64_t out_stride, std::int64_t pairs, std::int64_t fetched,
-                         const Turn& turn) {
-  if (in == out && in_stride == out_stride) {  // one pointer less
-    if (fetched == 0) {
-      for (; heads > 0; --heads, out += out_stride) turn(out, out);
-      return;
-    }
-    for (; heads > 0; --heads, out += out_stride) {
-      fetch_head<Turn>(out + fetched, pairs);
-      turn(out, out);
-    }
-    return;
-  }
-  for (; heads > 0; --heads, in += in_stride, out += out_stride) {
-    if (fetched != 0) fetch_head<Turn>(in + fetched, pairs);
-    turn(in, out);
-  }
-}
-
-/// All heads of one token, q's and then k's.
+/// All heads of one token, q's and then k's. Turn stands here once, in one loop: it is long, and there are many of it.
 template <class Element, class Turn>
 HWY_INLINE void turn_heads(const RotateArgs& args, std::int64_t token, const Ahead* ahead, const Turn& turn) {
   for (std::int32_t n = 0; n < args.operands; ++n) {
     const auto& operand = args.operand[n];
+    const std::int64_t in_stride = operand.in_head_stride, out_stride = operand.out_head_stride;
     const Element* in = static_cast<const Element*>(operand.in) + token * operand.in_token_stride;
     Element* out = static_cast<Element*>(operand.out) + token * operand.out_token_stride;
-    const std::int64_t left =
-        args.tokens - token - ahead[n].tokens;  // tokens that may be fetched, from this on
-    if (left <= 0) {
-      turn_run(in, out, operand.heads, operand.in_head_stride, operand.out_head_stride, args.pairs, 0, turn);
-      continue;
+    std::int64_t heads = operand.heads, later = 0;  // to turn now, and then
+    std::int64_t fetched = 0, next = 0;             // so many elements ahead; 0: nowhere
+    if (const std::int64_t left = args.tokens - token - ahead[n].tokens; left > 0) {
+      // Up to the head whose fetched one is the last of its token, and from there on.
+      later = ahead[n].heads;
+      heads -= later;
+      fetched = ahead[n].tokens * operand.in_token_stride + later * in_stride;
+      next = left > 1 ? fetched + operand.in_token_stride - operand.heads * in_stride : 0;
     }
-    // Up to the head whose fetched one is the last of its token, and from there on.
-    const std::int64_t near = operand.heads - ahead[n].heads;
-    const std::int64_t fetched =
-        ahead[n].tokens * operand.in_token_stride + ahead[n].heads * operand.in_head_stride;
-    turn_run(in, out, near, operand.in_head_stride, operand.out_head_stride, args.pairs, fetched, turn);
-    const std::int64_t next = fetched + operand.in_token_stride - operand.heads * operand.in_head_stride;
-    turn_run(in + near * operand.in_head_stride, out + near * operand.out_head_stride, ahead[n].heads,
-             operand.in_head_stride, operand.out_head_stride, args.pairs, left > 1 ? next : 0, turn);
+    for (;;) {
+      for (; heads > 0; --heads, in += in_stride, out += out_stride) {
+        if (fetched != 0) fetch_head<Turn>(in + fetched, args.pairs);
+        turn(in, out);
+      }
+      if (later == 0) break;
+      heads = later;
+      fetched = next;
+      later = 0;
+    }
   }
 }
 
-template <class Row>
-HWY_INLINE std::int64_t group_count(const Row& row) {
-#if HWY_HAVE_SCALABLE
-  (void)row;
-  return 0;
-#else
-  return row.groups();
-#endif
-}
-
-/// Calls use.template operator()<n>() with the number of groups that a row fills, where n groups fit the
-/// registers; 0: any row.
-template <class Row, class Use>
-HWY_INLINE void with_groups(std::int64_t groups, const Use& use) {
 #if !HWY_HAVE_SCALABLE
-  if (groups == 1) return use.template operator()<1>();
-  if constexpr (Row::most_held >= 2) {
-    if (groups == 2) return use.template operator()<2>();
+/// A row of n groups, more than registers hold: they take it from memory, some at a time.
+template <class Row, int n>
+class Parts {
+ public:
+  static constexpr int elements = 2 * n * Row::group_pairs;  // of a head
+
+  HWY_INLINE explicit Parts(const Row& row) : row_(row) {}
+  template <class Element>
+  HWY_INLINE void operator()(const Element* in, Element* out) const {
+    constexpr int part = n % 4 == 0 && Row::most_held >= 4   ? 4
+                         : n % 3 == 0 && Row::most_held >= 3 ? 3
+                         : n % 2 == 0                        ? 2
+                                                             : 1;
+    for (int i = 0; i < n; i += part) {
+      const std::int64_t pair = i * Row::group_pairs, offset = Row::offset_of(pair);
+      typename Row::template Held<part>(row_, pair)(in + offset, out + offset);
+    }
   }
-  if constexpr (Row::most_held >= 3) {
-    if (groups == 3) return use.template operator()<3>();
+
+ private:
+  const Row& row_;
+};
+
+/// A row of n groups and a part of one, a half or a quarter.
+template <class Row, int n, int part>
+class HeldAndPart {
+ public:
+  static constexpr int elements = 2 * (n * Row::group_pairs + Row::group_pairs / part);  // of a head
+
+  HWY_INLINE explicit HeldAndPart(const Row& row) : groups_(row), rest_(row, n * Row::group_pairs) {}
+  template <class Element>
+  HWY_INLINE void operator()(const Element* in, Element* out) const {
+    const std::int64_t offset = Row::offset_of(n * Row::group_pairs);
+    groups_(in, out);
+    rest_(in + offset, out + offset);
   }
-  if constexpr (Row::most_held >= 4) {
-    if (groups == 4) return use.template operator()<4>();
-  }
-  if constexpr (Row::most_held >= 6) {
-    if (groups == 6) return use.template operator()<6>();
-  }
-  if constexpr (Row::most_held >= 8) {
-    if (groups == 8) return use.template operator()<8>();
+
+ private:
+  using Rest = hn::CappedTag<typename Row::Number, hn::MaxLanes(typename Row::D()) / part>;
+  typename Row::template Held<n> groups_;
+  typename Row::template Held<1, Rest> rest_;
+};
+
+/// How a row of n groups, and of a part of one where part is not 0, turns a head; of none: of any number.
+template <class Row, int n, int part>
+struct Turns {
+  using Type = std::conditional_t<(n <= Row::most_held), typename Row::template Held<n>, Parts<Row, n>>;
+};
+template <class Row, int n, int part>
+requires(part != 0) struct Turns<Row, n, part> {
+  using Type = HeldAndPart<Row, n, part>;
+};
+#endif
+template <class Row>
+struct Turns<Row, 0, 0> {
+  using Type = const Row&;
+};
+
+/// Calls use.template operator()<n, part>() for what a row fills (see Turns).
+template <class Row, class Use>
+HWY_INLINE void with_groups(std::int64_t pairs, const Use& use) {
+#if !HWY_HAVE_SCALABLE
+  // Heads of 64, 80, 96, 128, 192 and 256 lanes, in quarters of a group.
+  constexpr std::int64_t group = Row::group_pairs;
+  switch (4 * pairs % group == 0 ? 4 * pairs / group : 0) {
+    case 4 * 1:
+      return use.template operator()<1, 0>();
+    case 4 * 2:
+      return use.template operator()<2, 0>();
+    case 4 * 3:
+      return use.template operator()<3, 0>();
+    case 4 * 4:
+      return use.template operator()<4, 0>();
+    case 4 * 5:
+      return use.template operator()<5, 0>();
+    case 4 * 6:
+      return use.template operator()<6, 0>();
+    case 4 * 8:
+      return use.template operator()<8, 0>();
+    case 4 * 12:
+      return use.template operator()<12, 0>();
+    case 4 * 16:
+      return use.template operator()<16, 0>();
+    case 4 * 1 + 1:
+      if constexpr (Row::least_lanes * 4 <= hn::MaxLanes(typename Row::D())) {
+        return use.template operator()<1, 4>();
+      }
+      break;
+    case 4 * 1 + 2:
+      if constexpr (Row::least_lanes * 2 <= hn::MaxLanes(typename Row::D())) {
+        return use.template operator()<1, 2>();
+      }
+      break;
+    case 4 * 2 + 2:
+      if constexpr (Row::least_lanes * 2 <= hn::MaxLanes(typename Row::D())) {
+        return use.template operator()<2, 2>();
+      }
+      break;
+    default:
+      break;
   }
 #endif
-  use.template operator()<0>();
+  use.template operator()<0, 0>();
 }
 
-/// The row stays in registers over all heads where it fits.
+/// The row stays in registers over all heads where it fits. A function of its own, whose loop has all registers.
 template <class Element, class Row>
 struct TurnHeads {
-  template <int n>
-  HWY_INLINE void operator()() const {
-    if constexpr (n == 0) {
-      turn_heads<Element>(args, token, ahead, row);
-    } else {
-      turn_heads<Element>(args, token, ahead, typename Row::template Held<n>(row));
-    }
+  template <int n, int part>
+  HWY_NOINLINE void operator()() const {
+    using Turn = typename Turns<Row, n, part>::Type;
+    turn_heads<Element>(args, token, ahead, Turn(row));
   }
   const Row& row;
   const RotateArgs& args;
@@ -175,48 +232,45 @@ struct TurnHeads {
   const Ahead* ahead;
 };
 
-/// Some tokens, head after head instead of token after token: what lies together in memory is turned together,
-/// and the rows of the tokens stay in the first-level cache.
+/// Some tokens of a few heads at a time instead of all heads of a token: what lies together in memory is turned together,
+/// and a row serves the few heads while it is in registers.
 template <class Element, class Row>
 struct TurnHeadRuns {
-  template <int n>
-  HWY_INLINE void operator()() const {
+  template <int n, int part>
+  HWY_NOINLINE void operator()() const {
+    using Turn = typename Turns<Row, n, part>::Type;
+    const std::int64_t head_bytes = 2 * args.pairs * static_cast<std::int64_t>(sizeof(Element));
+    const std::int64_t ahead = std::clamp<std::int64_t>(4096 / head_bytes, 1, tokens);
+    const bool fetches = fetching_pays();
     for (std::int32_t i = 0; i < args.operands; ++i) {
       const auto& operand = args.operand[i];
-      const std::int64_t head_bytes = 2 * args.pairs * static_cast<std::int64_t>(sizeof(Element));
-      const std::int64_t ahead = std::clamp<std::int64_t>(4096 / head_bytes, 1, tokens);
-      for (std::int64_t head = 0; head < operand.heads; ++head) {
-        const Element* in = static_cast<const Element*>(operand.in) + first * operand.in_token_stride +
-                            head * operand.in_head_stride;
-        Element* out = static_cast<Element*>(operand.out) + first * operand.out_token_stride +
-                       head * operand.out_head_stride;
-        const std::int64_t here = ahead * operand.in_token_stride;
-        const std::int64_t next = here + operand.in_head_stride - tokens * operand.in_token_stride;
-        turn_tokens<n>(rows, in, out, tokens - ahead, operand, here);
-        const std::int64_t done = tokens - ahead;
-        turn_tokens<n>(rows + done, in + done * operand.in_token_stride,
-                       out + done * operand.out_token_stride, ahead, operand,
-                       head + 1 < operand.heads ? next : 0);
+      const std::int64_t in_step = operand.in_token_stride, out_step = operand.out_token_stride;
+      // The last tokens of some heads look into the next ones.
+      const std::int64_t here = ahead * in_step,
+                         next = here + at_once * operand.in_head_stride - tokens * in_step;
+      const Element* in = static_cast<const Element*>(operand.in) + first * in_step;
+      Element* out = static_cast<Element*>(operand.out) + first * out_step;
+      for (std::int64_t left = operand.heads; left > 0; left -= at_once) {
+        const std::int64_t last = left >= 2 * at_once ? next : 0;
+        for (std::int64_t t = 0; t < tokens; ++t) {
+          const Turn turn(rows[t]);
+          const std::int64_t fetched = !fetches ? 0 : t < tokens - ahead ? here : last;
+          const Element* from = in + t * in_step;
+          Element* to = out + t * out_step;
+          for (std::int64_t heads = std::min(at_once, left); heads > 0; --heads) {
+            if (fetched != 0) fetch_head<std::remove_cvref_t<Turn>>(from + fetched, args.pairs);
+            turn(from, to);
+            from += operand.in_head_stride;
+            to += operand.out_head_stride;
+          }
+        }
+        in += at_once * operand.in_head_stride;
+        out += at_once * operand.out_head_stride;
       }
     }
   }
 
-  template <int n>
-  HWY_INLINE void turn_tokens(const Row* row, const Element* in, Element* out, std::int64_t count,
-                              const RotateArgs::Operand& operand, std::int64_t fetched) const {
-    for (; count > 0; --count, ++row, in += operand.in_token_stride, out += operand.out_token_stride) {
-      if constexpr (n == 0) {
-        if (fetched != 0) fetch_head<Row>(in + fetched, args.pairs);
-        (*row)(in, out);
-      } else {
-        using Held = typename Row::template Held<n>;
-        if (fetched != 0) fetch_head<Held>(in + fetched, args.pairs);
-        const Held held(*row);
-        held(in, out);
-      }
-    }
-  }
-
+  static constexpr std::int64_t at_once = 4;  // heads
   const RotateArgs& args;
   const Row* rows;
   std::int64_t first, tokens;
@@ -225,16 +279,18 @@ struct TurnHeadRuns {
 template <class Element, class Row>
 HWY_NOINLINE void rotate_head_runs(const RotateArgs& args) {
   using Number = typename Row::Number;
-  constexpr std::int64_t most = Row::holds_numbers ? 16 : 32;  // tokens
+  constexpr std::int64_t space = 2 * max_pairs, most = 32;  // numbers, tokens
+  HWY_ALIGN Number numbers[space];  // together, so that they share no place in the cache
+  const std::int64_t each = Row::numbers(args.pairs), at_once = std::min(most, space / each);
   alignas(Row) unsigned char memory[most * sizeof(Row)];
   auto* rows = reinterpret_cast<Row*>(memory);
-  for (std::int64_t first = 0; first < args.tokens; first += most) {
-    const std::int64_t tokens = std::min(most, args.tokens - first);
+  for (std::int64_t first = 0; first < args.tokens; first += at_once) {
+    const std::int64_t tokens = std::min(at_once, args.tokens - first);
     for (std::int64_t t = 0; t < tokens; ++t) {
       const auto* cos = static_cast<const Number*>(args.rows) + (first + t) * 2 * args.pairs;
-      new (rows + t) Row(args, cos, cos + args.pairs, args.pairs);
+      new (rows + t) Row(args, cos, cos + args.pairs, args.pairs, numbers + t * each);
     }
-    with_groups<Row>(group_count(*rows), TurnHeadRuns<Element, Row>{args, rows, first, tokens});
+    with_groups<Row>(args.pairs, TurnHeadRuns<Element, Row>{args, rows, first, tokens});
   }
 }
 
@@ -246,6 +302,7 @@ HWY_INLINE bool is_head_major(const RotateArgs& args) {
 
 template <class Element, class Row>
 HWY_NOINLINE void rotate_tokens(const RotateArgs& args) {
+  HWY_ALIGN typename Row::Number numbers[Row::needs_memory ? 4 * Row::max_row_pairs : 1];
   Ahead ahead[2];
   for (std::int32_t n = 0; n < args.operands; ++n) {
     ahead[n] = fetch_ahead(args, args.operand[n].heads, sizeof(Element));
@@ -254,8 +311,8 @@ HWY_NOINLINE void rotate_tokens(const RotateArgs& args) {
     const auto* cos = static_cast<const typename Row::Number*>(args.rows) + token * 2 * args.pairs;
     const auto* sin = cos + args.pairs;
     if (args.pairs <= Row::max_row_pairs) {
-      const Row row(args, cos, sin, args.pairs);
-      with_groups<Row>(group_count(row), TurnHeads<Element, Row>{row, args, token, ahead});
+      const Row row(args, cos, sin, args.pairs, Row::needs_memory ? numbers : nullptr);
+      with_groups<Row>(args.pairs, TurnHeads<Element, Row>{row, args, token, ahead});
     } else {
       turn_heads<Element>(args, token, ahead, TurnInParts<Row>{args, cos, sin});
     }
