@@ -81,6 +81,10 @@ class ROTARY_API RotatePlan {
   struct Reach {
     std::int64_t low = 0, high = 0;
   };
+  /// Elements from a token to the next and from a head to the next; 0 where there is but one.
+  struct Steps {
+    std::int64_t in_token = 0, in_head = 0, out_token = 0, out_head = 0;
+  };
 
   std::shared_ptr<const impl::RopeState> rope_;
   OperandShape q_, k_;
@@ -90,6 +94,7 @@ class ROTARY_API RotatePlan {
   bool conjugate_ = false, divide_ = false;          // the direction: turn back; divide rows by their length
   bool plain_ = false;                               // in place, something to do, and the reaches are known
   Reach q_reach_, k_reach_;
+  Steps q_steps_, k_steps_;
   std::int64_t tokens_per_task_ = 1, tasks_per_row_ = 0, bytes_ = 0;
   std::int64_t element_size_ = 0;
   const impl::Kernel* kernel_ = nullptr;

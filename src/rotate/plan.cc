@@ -70,6 +70,14 @@ Status Rope::prepare(RotatePlan& plan, const RotateOptions& options) const {
     const impl::Reach elements = impl::reach_of(shape);
     return RotatePlan::Reach{elements.low * size, elements.high * size};
   };
+  const auto steps = [](const OperandShape& shape) {
+    using impl::step;
+    const HeadsShape &in = shape.in, &out = shape.out;
+    return RotatePlan::Steps{step(in.tokens, in.token_stride), step(in.heads, in.head_stride),
+                             step(out.tokens, out.token_stride), step(out.heads, out.head_stride)};
+  };
+  plan.q_steps_ = steps(q);
+  if (plan.has_k_) plan.k_steps_ = steps(k);
   plan.plain_ = impl::same_shape(q.in, q.out) && !impl::empty(q.in);
   if (plan.plain_) plan.q_reach_ = reach(q.out);
   if (plan.has_k_) {

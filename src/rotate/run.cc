@@ -101,12 +101,18 @@ Status RotatePlan::run_planned(const Angles& angles, const Operand& q, const Ope
 
 void RotatePlan::work(const Positions& positions, const float* held, const Operand& q, const Operand& k,
                       bool plain) const noexcept {
-  impl::RotateWork work{*this, positions, held, {&q, &k}, has_k_ ? 2 : 1, {}, 0, plain};
+  impl::RotateWork work{*this,          positions, held, {&q, &k}, {&q_steps_, &k_steps_},
+                        has_k_ ? 2 : 1, {},        0,    plain};
   if (!plain) {
     work.operands = 0;
     for (const Operand* x : {&q, has_k_ ? &k : nullptr}) {
       if (x == nullptr || impl::empty(x->in.shape)) continue;
-      (impl::is_staged(*x) ? work.staged[work.staged_operands++] : work.operand[work.operands++]) = x;
+      if (impl::is_staged(*x)) {
+        work.staged[work.staged_operands++] = x;
+      } else {
+        work.steps[work.operands] = x == &q ? &q_steps_ : &k_steps_;
+        work.operand[work.operands++] = x;
+      }
     }
     if (work.operands + work.staged_operands == 0) return;
   }

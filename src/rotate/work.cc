@@ -91,29 +91,32 @@ void RotateWork::run(std::int64_t first_task, std::int64_t last_task) const noex
   args.conjugate = plan.conjugate_;
   args.pairs = plan.rope_->source->pairs();
   for (std::int32_t i = 0; i < operands; ++i) {
-    const HeadsShape &in = operand[i]->in.shape, &out = operand[i]->out.shape;
-    args.operand[i].heads = in.heads;
-    args.operand[i].in_token_stride = step(in.tokens, in.token_stride);
-    args.operand[i].in_head_stride = step(in.heads, in.head_stride);
-    args.operand[i].in_lane_stride = in.lane_stride;
-    args.operand[i].out_token_stride = step(out.tokens, out.token_stride);
-    args.operand[i].out_head_stride = step(out.heads, out.head_stride);
-    args.operand[i].out_lane_stride = out.lane_stride;
+    const RotatePlan::Steps& by = *steps[i];
+    args.operand[i].heads = operand[i]->in.shape.heads;
+    args.operand[i].in_token_stride = by.in_token;
+    args.operand[i].in_head_stride = by.in_head;
+    args.operand[i].in_lane_stride = operand[i]->in.shape.lane_stride;
+    args.operand[i].out_token_stride = by.out_token;
+    args.operand[i].out_head_stride = by.out_head;
+    args.operand[i].out_lane_stride = operand[i]->out.shape.lane_stride;
   }
   std::int64_t row = 0, token = 0;
   if (first_task != 0) {
     row = first_task / plan.tasks_per_row_;
     token = (first_task % plan.tasks_per_row_) * plan.tokens_per_task_;
   }
+  const std::int64_t offset = plan.rope_->rotary_offset;
   for (std::int64_t task = first_task; task < last_task; ++task) {
     args.tokens = std::min(plan.tokens_per_task_, plan.q_.in.tokens - token);
     for (std::int32_t i = 0; i < operands; ++i) {
       const Operand& x = *operand[i];
-      if (!in_place && !same_view(x)) copy_outside(x, row, token, args.tokens);
-      args.operand[i].in =
-          at(x.in.data, x.in.shape, plan.element_size_, row, token, plan.rope_->rotary_offset);
-      args.operand[i].out =
-          at(x.out.data, x.out.shape, plan.element_size_, row, token, plan.rope_->rotary_offset);
+      std::byte* const out = at(x.out.data, x.out.shape, plan.element_size_, row, token, offset);
+      args.operand[i].out = out;
+      args.operand[i].in = out;
+      if (!in_place) {
+        if (!same_view(x)) copy_outside(x, row, token, args.tokens);
+        args.operand[i].in = at(x.in.data, x.in.shape, plan.element_size_, row, token, offset);
+      }
     }
     if (args.pairs != 0) args.rows = rows(row, token, args.tokens, scratch);
     if (args.pairs != 0 && operands != 0) plan.kernel_->rotate(args);

@@ -16,8 +16,9 @@ inline constexpr std::int64_t scratch_numbers = 2 * max_pairs;
 struct RotateWork {
   const RotatePlan& plan;
   const Positions& positions;
-  const float* held;          ///< the rows of every position; null: they are made on the way
-  const Operand* operand[2];  ///< that turn where they lie
+  const float* held;                  ///< the rows of every position; null: they are made on the way
+  const Operand* operand[2];          ///< that turn where they lie
+  const RotatePlan::Steps* steps[2];  ///< of those
   std::int32_t operands;
   const Operand* staged[2];
   std::int32_t staged_operands;

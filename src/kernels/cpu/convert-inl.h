@@ -63,13 +63,18 @@ HWY_INLINE void store(D d, hn::Vec<D> value, hn::TFromD<D>* to) {
 }
 
 template <class D>
-HWY_INLINE void store(D d, hn::Vec<D> value, f16* to) {
+HWY_INLINE hn::Vec<hn::Rebind<std::uint16_t, D>> narrow_bits(D d, hn::Vec<D> value) {
   const hn::Rebind<hwy::float16_t, D> narrow;
   const hn::Rebind<std::uint32_t, D> bits;
   // A NaN that narrows to 0x7E00, so that its payload does not depend on the target.
   const auto nan = hn::BitCast(d, hn::Set(bits, 0x7FC00000u));
   const auto kept = hn::IfThenElse(hn::IsNaN(value), nan, value);
-  hn::StoreU(hn::DemoteTo(narrow, kept), narrow, reinterpret_cast<hwy::float16_t*>(to));
+  return hn::BitCast(hn::Rebind<std::uint16_t, D>(), hn::DemoteTo(narrow, kept));
+}
+
+template <class D>
+HWY_INLINE void store(D d, hn::Vec<D> value, f16* to) {
+  hn::StoreU(narrow_bits(d, value), hn::Rebind<std::uint16_t, D>(), reinterpret_cast<std::uint16_t*>(to));
 }
 
 /// The bits of `value`, which is no NaN, with the upper half rounded to nearest even; the lower half is left over.
@@ -217,12 +222,25 @@ HWY_INLINE unsigned packed_wrongly(__m512 v) { return _mm512_fpclass_ps_mask(v, 
 HWY_INLINE unsigned packed_wrongly(__m256 v) { return _mm256_fpclass_ps_mask(v, 0xA1); }
 HWY_INLINE unsigned packed_wrongly(__m128 v) { return _mm_fpclass_ps_mask(v, 0xA1); }
 
+/// Two vectors as the elements of a group, or as those of a row: the second after the first.
+enum class Order { even_odd, row };
+
+template <Order order, class D>
+HWY_INLINE void store_group_by(D d, const Group<D, PackedBf16>& group, PackedBf16* to) {
+  if constexpr (order == Order::even_odd) {
+    store_group(d, group, to);
+  } else {
+    store(d, group.v[0], to);
+    store(d, group.v[1], to + hn::MaxLanes(d));
+  }
+}
+
 /// The processor rounds to nearest even as we do, but loses subnormals and keeps the payload of a NaN.
-template <int n, class D, class Place>
+template <Order by = Order::even_odd, int n, class D, class Place>
 HWY_INLINE void store_groups(D d, const Group<D, PackedBf16> (&groups)[n], const Place& place) {
   constexpr int lanes = Group<D, PackedBf16>::lanes;
   if constexpr (lanes < 8) {  // less than the smallest vector
-    for (int i = 0; i < n; ++i) store_group(d, groups[i], place(i));
+    for (int i = 0; i < n; ++i) store_group_by<by>(d, groups[i], place(i));
   } else {
     const hn::Repartition<std::uint16_t, D> narrow;
     static constexpr Zipped<lanes> zipped;
@@ -242,12 +260,13 @@ HWY_INLINE void store_groups(D d, const Group<D, PackedBf16> (&groups)[n], const
         for (const auto& v : groups[i].v) wrong |= packed_wrongly(v.raw);
       }
       if (wrong != 0) {
-        for (int i = 0; i < n; ++i) store_group(d, groups[i], place(i));
+        for (int i = 0; i < n; ++i) store_group_by<by>(d, groups[i], place(i));
         return;
       }
     }
     for (int i = 0; i < n; ++i) {
-      const hn::Vec<decltype(narrow)> words{zip(order.raw, packed[i].raw)};
+      auto words = packed[i];
+      if constexpr (by == Order::even_odd) words.raw = zip(order.raw, words.raw);
       hn::StoreU(words, narrow, reinterpret_cast<std::uint16_t*>(place(i)));
     }
   }
