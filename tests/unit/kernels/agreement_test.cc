@@ -5,8 +5,8 @@
 namespace rotary::impl {
 namespace {
 
-constexpr std::int64_t all_pairs[] = {1,  2,  3,  5,  7,  8,   15,  16,  24, 32,
-                                      33, 40, 48, 64, 96, 128, 256, 257, 300};
+constexpr std::int64_t all_pairs[] = {1,  2,  3,  5,  7,  8,  15,  16,  20,  24,  32,
+                                      33, 40, 48, 64, 80, 96, 128, 192, 256, 257, 300};
 
 /// Calls test(shape) for every lane order, direction and number of pairs.
 template <class Test>
