@@ -36,7 +36,7 @@ main=$places/main/bin/python ipex=$places/ipex/bin/python
 # PyPI has the source of llama-cpp-python alone; without it ggml is that of libggml-python.
 if [[ ${ROTARY_PEERS_LLAMA:-1} == 1 ]] && ! "$main" -m pip show --quiet llama-cpp-python 2>/dev/null; then
   CMAKE_ARGS="-DLLAVA_BUILD=OFF -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_TESTS=OFF" "$main" -m pip install --quiet \
-    --disable-pip-version-check --no-deps --config-settings="build.targets=llama;ggml;ggml-base;ggml-cpu" \
+    --disable-pip-version-check --no-deps --config-settings="build.targets=llama;ggml;ggml-base;ggml-cpu;llama-common" \
     llama-cpp-python || echo "llama-cpp-python: not installed" >&2
 fi
 
