@@ -27,7 +27,6 @@ struct LoadArgs {
   bool norm;
   const void* weight;  ///< of the norm, head_dim numbers of the stage's type; null: none
   float epsilon;
-  std::int64_t ahead;  ///< elements ahead of each head that memory is fetched; 0: nowhere
 };
 
 struct StoreArgs {

@@ -9,9 +9,9 @@
 namespace rotary::impl {
 namespace {
 
-/// Bytes ahead of a head that memory is fetched.
-constexpr std::int64_t fetched_bytes = 4096;
-
+/// Lanes at once, where a head has no more: with what is read and written beside them, half a first-level cache.
+/// Memory is read from beginning to end, which processors fetch ahead by themselves.
+constexpr std::int64_t block_lanes = 2048;
 float float_at(const RmsNorm& norm, std::int64_t i) noexcept {
   if (norm.dtype == DType::f16) return to_float(static_cast<const f16*>(norm.weight)[i]);
   if (norm.dtype == DType::bf16) return to_float(static_cast<const bf16*>(norm.weight)[i]);
@@ -43,7 +43,7 @@ const Real* weights(const Kernel& kernel, const RmsNorm& norm, std::int64_t head
 /// How many tokens and heads the stage takes at once: all heads of some tokens, or where the tokens of a head lie
 /// together, all tokens of some heads.
 void set_block(StageBlock& block, const HeadsShape& s, std::int64_t tokens, bool head_major) noexcept {
-  const std::int64_t most = stage_lanes / s.head_dim;
+  const std::int64_t most = std::max<std::int64_t>(1, block_lanes / s.head_dim);
   std::int64_t &inner = head_major ? block.tokens : block.heads,
                &outer = head_major ? block.heads : block.tokens;
   const std::int64_t inner_all = head_major ? tokens : s.heads, outer_all = head_major ? s.heads : tokens;
@@ -111,8 +111,6 @@ void rotate_through(const Kernel& kernel, const RotateArgs& args, std::int64_t r
         load.block.stage_head_stride = (head_major ? block.tokens : 1) * from.head_dim;
       }
       load.stage = staged;
-      const bool more = token + block.tokens < args.tokens;
-      load.ahead = more ? fetched_bytes / static_cast<std::int64_t>(size_of(from.dtype)) : 0;
       if (load_apart) kernel.load(load);
       if (args.pairs != 0) {
         const StageBlock& b = load.block;

@@ -6,7 +6,6 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/load.cc"
 #include <hwy/foreach_target.h>
 
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <cstdint>
@@ -31,6 +30,14 @@ inline constexpr int parts = static_cast<int>(norm_sums / width);
 using Vector = hn::Vec<Part>;
 
 /// The lanes of a vector in halves, until one is left.
+#if HWY_HAVE_SCALABLE
+HWY_INLINE float sum_of_lanes(Part d, Vector v) {
+  // There the halves would be those of the whole vector, not of the part that is in use.
+  HWY_ALIGN float lanes[width];
+  hn::Store(v, d, lanes);
+  return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
+}
+#else
 template <class D>
 HWY_INLINE float sum_of_lanes(D /*tag*/, hn::Vec<D> v) {
   if constexpr (hn::MaxLanes(D()) == 1) {
@@ -40,6 +47,7 @@ HWY_INLINE float sum_of_lanes(D /*tag*/, hn::Vec<D> v) {
     return sum_of_lanes(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
   }
 }
+#endif
 
 template <class Element>
 HWY_INLINE void widen(const Element* in, float* to, std::int64_t lanes) {
@@ -153,11 +161,6 @@ HWY_INLINE void for_each_head(const LoadArgs& args, const Use& use) {
     const Element* in = static_cast<const Element*>(args.in) + token * b.token_stride;
     float* to = static_cast<float*>(args.stage) + token * b.stage_token_stride;
     for (std::int64_t head = 0; head < b.heads; ++head, in += b.head_stride, to += b.stage_head_stride) {
-      if (args.ahead != 0) {
-        const auto* bytes = reinterpret_cast<const char*>(in + args.ahead);
-        const auto end = b.head_dim * static_cast<std::int64_t>(sizeof(Element));
-        for (std::int64_t at = 0; at < end; at += 64) hwy::Prefetch(bytes + at);
-      }
       use(in, to);
     }
   }

@@ -81,7 +81,8 @@ constexpr Way ways[] = {{"plain", false, false, false, false, false},
                         {"scale", false, false, false, true, false},
                         {"norm, scale a head", true, true, false, false, true}};
 
-/// q of two rows, five tokens and three heads of it, normed, turned, scaled, cast.
+/// q of two rows, nine tokens and three heads, more than the stage takes at once where heads are wide: normed, turned,
+/// scaled, cast.
 struct Fusion {
   Fusion(const Rope& of, Head head, DType in, DType out, const Way& way, bool by_head)
       : rope(of), how(way), x(random_tensor(shape(head, in, by_head), 11)), to(shape(head, out, !by_head)) {
@@ -106,9 +107,9 @@ struct Fusion {
     if (way.scales) options.head_scales = scales;
   }
   static HeadsShape shape(Head head, DType dtype, bool by_head) {
-    return HeadsShape::contiguous(by_head ? Layout::bhtd : Layout::bthd, dtype, 2, 5, 3, head.head_dim);
+    return HeadsShape::contiguous(by_head ? Layout::bhtd : Layout::bthd, dtype, 2, 9, 3, head.head_dim);
   }
-  Angles angles() const { return rope.angles(Positions::range(2000, 2005)).value(); }
+  Angles angles() const { return rope.angles(Positions::range(2000, 2009)).value(); }
 
   Tensor fused(std::string_view kernel) const {
     Tensor out = to;
@@ -120,7 +121,7 @@ struct Fusion {
   /// Widened, normed, turned by the plain rotation, scaled and narrowed, each a call of its own.
   Tensor one_by_one(std::string_view kernel) const {
     const DType wide = x.shape.dtype == DType::f64 ? DType::f64 : DType::f32;
-    Tensor y(dense(wide, 2, 5, 3, x.shape.head_dim)), out = to;
+    Tensor y(dense(wide, 2, 9, 3, x.shape.head_dim)), out = to;
     const RotateOptions by{.kernel = kernel};
     EXPECT_SUCCEEDS(rotary::store({x.heads(), y.heads()}, by));
     if (options.norm) {

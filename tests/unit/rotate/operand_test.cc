@@ -166,13 +166,14 @@ TEST(Operand, StoreCopiesEveryBitWhereNothingIsAsked) {
   EXPECT_EQ(out.memory, want.memory);
 }
 
+/// More heads than the stage takes at once, and more tokens than a task does.
 TEST(Operand, ThreadsChangeNoBitAndNothingIsAllocated) {
   Fixture f;
-  const Tensor x = random_tensor(dense(DType::f32, 2, 300, 9, 64), 4);
-  const Angles angles = f.rope.angles(Positions::range(700, 1000)).value();
+  const auto shape = [](DType dtype) { return dense(dtype, 2, 70, 40, 64); };
+  const Tensor x = random_tensor(shape(DType::f32), 4);
+  const Angles angles = f.rope.angles(Positions::range(700, 770)).value();
   const OperandOptions options{.norm = f.norm, .scale = 0.3f};
-  Tensor one(dense(DType::bf16, 2, 300, 9, 64)), many = one, stored(dense(DType::i8, 2, 300, 9, 64)),
-                                                 all = stored;
+  Tensor one(shape(DType::bf16)), many = one, steps = one, stored(shape(DType::i8)), all = stored;
   ThreadPool pool(3);
   ASSERT_SUCCEEDS(rotary::store({x.heads(), stored.heads(), options}));
   const std::size_t before = allocations();
@@ -184,6 +185,12 @@ TEST(Operand, ThreadsChangeNoBitAndNothingIsAllocated) {
   ASSERT_SUCCEEDS(rotary::store({x.heads(), all.heads(), options}, {.executor = &pool}));
   EXPECT_EQ(one.memory, many.memory);
   EXPECT_EQ(stored.memory, all.memory);
+
+  Tensor y(shape(DType::f32));
+  ASSERT_SUCCEEDS(rotary::store({x.heads(), y.heads(), {.norm = f.norm}}));
+  ASSERT_SUCCEEDS(f.rope.rotate(angles, y.heads()));
+  ASSERT_SUCCEEDS(rotary::store({y.heads(), steps.heads(), {.scale = 0.3f}}));
+  EXPECT_EQ(one.memory, steps.memory);
 }
 
 TEST(Operand, APlanIsOfTheShapesAndTheOptionsOfTheCall) {
