@@ -32,6 +32,7 @@ struct Family {
   bool local_scaling = false;              ///< an old rope_scaling applies to the local rope too
   std::int64_t head_dim = 0;               ///< 0: hidden_size / num_attention_heads
   std::int64_t silent_head_dim = 0;        ///< where neither head_dim nor width and heads are stated
+  std::string_view head_dim_key = {};      ///< where another key means another width; empty: any of them
   std::int64_t global_head_dim = 0;        ///< of the full-attention layers; 0: the same
   std::int64_t rotary_dim = 0;             ///< 0: head_dim * partial
   double partial = 1;

@@ -67,7 +67,9 @@ std::optional<Sourced<std::int64_t>> head_dim_of(const HfConfig& config, bool is
     if (config.family.global_head_dim != 0)
       return Sourced<std::int64_t>{config.family.global_head_dim, config.family_default()};
   }
-  if (auto stated = integer_of(config, head_dim_keys)) return stated;
+  const std::string_view own[] = {"head_dim", config.family.head_dim_key};
+  if (auto stated = own[1].empty() ? integer_of(config, head_dim_keys) : integer_of(config, own))
+    return stated;
   if (config.family.head_dim != 0)
     return Sourced<std::int64_t>{config.family.head_dim, config.family_default()};
   // Qwen2-VL's image encoder has a hidden_size too, which is its language model's.

@@ -31,6 +31,11 @@ TEST(Window, HeadDimIsStatedOrDerived) {
   EXPECT_EQ(window(llama("")), (Window{128, 128, 0}));
   EXPECT_EQ(source_of(Model::from_config(llama("")).value(), "head_dim"),
             "derived: hidden_size / num_attention_heads");
+  // Its files state the width of a narrower head beside it, too.
+  EXPECT_EQ(
+      window(R"({"model_type": "zamba2", "use_mem_rope": true, "hidden_size": 2560, "num_attention_heads": 32,
+                       "kv_channels": 80, "attention_head_dim": 160, "num_hidden_layers": 1})"),
+      (Window{160, 160, 0}));
   EXPECT_EQ(window(llama(R"(, "head_dim": null)")), (Window{128, 128, 0}));
   // Mistral Nemo: hidden 5120, heads 32, and yet 128.
   EXPECT_EQ(
