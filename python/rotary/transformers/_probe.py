@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
+from torch import nn
 
-from .._core import Rope
+from .._core import Angles, Rope
 from ..torch import _pure
 from ..torch._ops import tables
 
@@ -107,15 +108,12 @@ class Embedding(NamedTuple):
     keeps_type: bool  #: tables have the type of x
 
 
-def as_tables(rope: Rope, angles: Any, embedding: Embedding, dtype: torch.dtype) -> Any:
-    """The module's own tables, from the library's angles."""
-    cos, sin = tables(angles, dtype)
+def as_tables(angles: Angles, embedding: Embedding, dtype: torch.dtype) -> Any:
+    """The module's own tables, from the library's angles: (cos, sin) or (sin, cos), or one complex table."""
+    held = dtype if embedding.keeps_type or dtype == torch.float64 else torch.float32
     if embedding.complex:
-        return torch.complex(cos, sin)
-    repeat = FORMS["halves" if embedding.form == "first_half" else embedding.form]
-    cos, sin = repeat(cos), repeat(sin)
-    if embedding.keeps_type:
-        cos, sin = cos.to(dtype), sin.to(dtype)
+        return torch.complex(*tables(angles, torch.float64 if dtype == torch.float64 else torch.float32))
+    cos, sin = tables(angles, held, embedding.form)
     return (sin, cos) if embedding.sin_first else (cos, sin)
 
 
@@ -134,7 +132,7 @@ def probe_embedding(forward: Callable[..., Any], ropes: list[Rope], extra: tuple
         for form in ("halves", "neighbours", "pairs"):
             for sin_first in (False, True):
                 candidate = Embedding(rope, form, sin_first, isinstance(got, torch.Tensor), True)
-                made = as_tables(rope, want, candidate, torch.float32)
+                made = as_tables(want, candidate, torch.float32)
                 pairs = [(got, made)] if candidate.complex else list(zip(got, made, strict=False))
                 if all(isinstance(g, torch.Tensor) and g.shape == m.shape for g, m in pairs) and all(
                     bool((g - m).abs().max() < 4e-5) for g, m in pairs
@@ -143,3 +141,27 @@ def probe_embedding(forward: Callable[..., Any], ropes: list[Rope], extra: tuple
                     first = narrow[0] if isinstance(narrow, tuple) else narrow
                     return candidate._replace(keeps_type=first.dtype == torch.bfloat16)
     return why
+
+
+def probe_cast(
+    module: nn.Module, forward: Callable[..., Any], ropes: list[Rope], extra: tuple[Any, ...]
+) -> tuple[Embedding, torch.dtype] | None:
+    """For a module whose frequencies a cast to 16 bits has rounded: what it makes with the unrounded ones of the rope
+    that they were, and what they were cast to."""
+    name = "_".join((*extra, "inv_freq"))
+    held = getattr(module, name, None)
+    if not isinstance(held, torch.Tensor) or held.dtype not in (torch.bfloat16, torch.float16) or held.device.type != "cpu":
+        return None
+    step = torch.finfo(held.dtype)
+    for rope in ropes:
+        whole = torch.from_numpy(rope.inv_freq_fp32)
+        if held.shape != whole.shape or not torch.allclose(held.float(), whole, rtol=step.eps, atol=step.tiny * step.eps):
+            continue
+        setattr(module, name, whole)
+        try:
+            found = probe_embedding(forward, [rope], extra)
+        finally:
+            setattr(module, name, held)
+        if isinstance(found, Embedding):
+            return found, held.dtype
+    return None

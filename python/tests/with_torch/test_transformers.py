@@ -15,6 +15,7 @@ import torch  # noqa: E402
 from transformers import AutoConfig, AutoModelForCausalLM  # noqa: E402
 
 import rotary.transformers as rt  # noqa: E402
+from rotary.transformers._accelerate import _functions  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of Transformers, about its own configs
 
@@ -201,6 +202,52 @@ def test_casts_and_state_dicts() -> None:
     with torch.no_grad():
         assert torch.isfinite(logits(model)).all()
     rt.restore(model)
+
+
+@pytest.mark.parametrize("family", ["llama", "gemma3_text"])
+def test_frequencies_that_a_cast_has_rounded(family: str) -> None:
+    """model.bfloat16() rounds the frequencies as well: exact angles are of the config's, fp32 keeps the model's numbers."""
+    model = tiny(family)
+    x, ids = torch.zeros(1, dtype=torch.bfloat16), torch.arange(8000, 8003)[None]
+    extra = ("sliding_attention",) if family == "gemma3_text" else ()
+    want = [t.to(torch.bfloat16) for t in model.model.rotary_emb(torch.zeros(1), ids, *extra)]
+    model.bfloat16()
+    rounded = model.model.rotary_emb(x, ids, *extra)
+    assert (rounded[0] - want[0]).abs().max() > 0.1, "the cast did harm"
+    report = rt.accelerate(model)
+    assert not report.left and "a cast has rounded its inv_freq to bfloat16" in str(report)
+    got = model.model.rotary_emb(x, ids, *extra)
+    for g, w in zip(got, want, strict=True):
+        torch.testing.assert_close(g, w, rtol=0, atol=2**-7)
+    rt.restore(model)
+    report = rt.accelerate(model, angles="fp32")
+    assert "a cast has rounded its inv_freq to bfloat16; its tables are used" in str(report.left)
+    assert torch.equal(model.model.rotary_emb(x, ids, *extra)[0], rounded[0])
+    with torch.inference_mode():
+        logits(model)
+    assert report.calls == 2 and report.passed == 0
+    rt.restore(model)
+
+
+def test_tables_that_somebody_changes() -> None:
+    """What is kept of a table holds as long as nobody writes into it, for the library's tables and the model's own."""
+    from transformers.models.phi3 import modeling_phi3
+
+    for rope in ({}, {"rope_parameters": LONG, "original_max_position_embeddings": 16}):
+        model = tiny("phi3", **rope)
+        report = rt.accelerate(model)
+        for mode in (torch.no_grad, torch.inference_mode):
+            with mode():
+                q, k = torch.randn(1, 4, 3, 16), torch.randn(1, 2, 3, 16)
+                cos, sin = model.model.rotary_emb(q, torch.arange(600, 603)[None])
+                own = next(v for (_, name), v in _functions.items() if name == "apply_rotary_pos_emb" and v.users).own
+                for change in (lambda: None, lambda: cos.mul_(2), lambda: sin[:, 1].zero_()):
+                    change()
+                    for a, b in ((cos, sin), (sin, cos), (cos, cos)):
+                        got, want = modeling_phi3.apply_rotary_pos_emb(q, k, a, b), own(q, k, a, b)
+                        torch.testing.assert_close(got, want, rtol=0, atol=1e-5)
+        assert report.passed == 0
+        rt.restore(model)
 
 
 def test_a_function_that_does_something_else_is_left_alone() -> None:
