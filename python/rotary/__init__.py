@@ -8,25 +8,55 @@
 NumPy arrays, CPU tensors of PyTorch, and whatever speaks DLPack or the buffer protocol. docs/python.md of the project
 has the whole story."""
 
-from ._core import Angles, Model, Positions, Rope, kernels, presets
+from ._core import (
+    Angles,
+    Model,
+    MultimodalSequence,
+    Positions,
+    QueryTemperature,
+    Rope,
+    VisionGrid,
+    axis_map,
+    block_order,
+    difference,
+    dual_chunk,
+    fope_ropes,
+    kernels,
+    length_for,
+    presets,
+    shard,
+)
 from ._core import version as __version__
 from ._report import Explanation, Table, explain, table
-from ._types import ConfigWarning, Kernel, Preset, Value
+from ._types import ConfigWarning, DualChunk, Kernel, PeerDifference, PeerRope, Preset, Value
 
 __all__ = [
     "Angles",
     "ConfigWarning",
+    "DualChunk",
     "Explanation",
     "Kernel",
     "Model",
+    "MultimodalSequence",
+    "PeerDifference",
+    "PeerRope",
     "Positions",
     "Preset",
+    "QueryTemperature",
     "Rope",
     "Table",
     "Value",
+    "VisionGrid",
     "__version__",
+    "axis_map",
+    "block_order",
+    "difference",
+    "dual_chunk",
     "explain",
+    "fope_ropes",
     "kernels",
+    "length_for",
     "presets",
+    "shard",
     "table",
 ]

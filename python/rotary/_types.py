@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
-    from ._core import Positions
+    from ._core import Positions, Rope
 
 ArrayT = TypeVar("ArrayT")
 #: A path, a preset's name, a dict as in a config.json, or an object with to_dict().
@@ -43,6 +43,37 @@ class Kernel(NamedTuple):
     description: str
     accepted: bool
     reason: str  #: why it was passed over, or empty
+
+
+class PeerRope(NamedTuple):
+    """A rope of a model as another system computes it."""
+
+    peer: str
+    rope: Rope | None  #: None where it cannot
+    error: str | None  #: why it cannot
+    reasons: list[str]  #: what it does otherwise, where that changed a number
+    length_rule: str | None  #: by_sequence, by_batch, by_maximum, where the frequencies depend on the length
+    length_words: str  #: the same in a sentence
+
+
+class PeerDifference(NamedTuple):
+    """How far two ropes are apart."""
+
+    attention_factor: float  #: theirs over ours; a score goes by its square
+    softmax_factor: float  #: theirs over ours
+    pairs: int  #: that turn by another frequency, or by another axis
+    worst_pair: int  #: the one whose angle is furthest off
+    angle: float  #: theirs less ours at that pair, radians
+
+
+class DualChunk(NamedTuple):
+    """Positions of dual chunk attention: a query is turned five times."""
+
+    keys: Positions  #: of the keys, and of queries for keys of their own chunk
+    successor: Positions  #: of queries for keys of the chunk before
+    inter: Positions  #: of queries for keys of earlier chunks
+    successor_critical: Positions  #: as successor, without the bound
+    inter_critical: Positions  #: as inter, by position
 
 
 class ConfigWarning(UserWarning):

@@ -45,12 +45,19 @@ inline Pairing pairing_of(std::string_view text) {
 inline Direction direction_of(std::string_view text) {
   return word("direction", text, &direction_from_name, "forward, inverse, gradient or inverse_gradient");
 }
+inline AxisOrder axis_order_of(std::string_view text) {
+  return word("axis_order", text, &axis_order_from_name,
+              "contiguous, interleaved, imrope, round_robin, spread or space_then_time");
+}
 inline AnglePolicy policy_of(std::string_view text) {
   return word("angles", text, &angle_policy_from_name, "exact, fp32 or ggml");
 }
 
 /// "module.Class" of an object's type, for messages.
 std::string kind_of(nb::handle object);
+
+/// One of the plain types that the module hands out (rotary/_types.py).
+inline nb::object plain_data(const char* type) { return nb::module_::import_("rotary._types").attr(type); }
 
 inline nb::str text(std::string_view s) { return nb::str(s.data(), s.size()); }
 

@@ -9,6 +9,21 @@
 #include "text.hpp"
 
 namespace rotary::python {
+
+PyRope py_rope(const ModelRope& entry) {
+  return {entry.rope, entry.name, entry.original_context, entry.context, entry.of_layers, {}};
+}
+
+std::string rope_names(const Model& model) {
+  std::string names;
+  for (const auto& entry : model.ropes()) names += (names.empty() ? "" : ", ") + entry.name;
+  return names;
+}
+
+Peer peer_of(std::string_view text) {
+  return word("peer", text, &peer_from_name, "transformers, llama.cpp, vllm, sglang or mlx");
+}
+
 namespace {
 
 ModelOptions model_options(std::optional<std::int64_t> length, const std::optional<std::string>& pairing,
@@ -54,16 +69,6 @@ Model from_config(nb::object config, std::optional<std::int64_t> length,
   return take(Model::from_path(path, options));
 }
 
-PyRope py_rope(const ModelRope& entry) {
-  return {entry.rope, entry.name, entry.original_context, entry.context, entry.of_layers, {}};
-}
-
-std::string rope_names(const Model& model) {
-  std::string names;
-  for (const auto& entry : model.ropes()) names += (names.empty() ? "" : ", ") + entry.name;
-  return names;
-}
-
 PyRope choose(const Model& model, std::optional<std::int64_t> layer, const std::optional<std::string>& name) {
   if (layer && name) raise_value("give layer or name, one of the two");
   if (name) {
@@ -84,10 +89,12 @@ PyRope choose(const Model& model, std::optional<std::int64_t> layer, const std::
               ": choose with layer= or name=");
 }
 
-void warn(const Model& model) {
+/// A dict need not say how many layers there are, which its caller knows.
+void warn(const Model& model, bool is_dict) {
   const nb::object category = nb::module_::import_("rotary").attr("ConfigWarning");
   for (const auto& warning : model.warnings())
-    nb::module_::import_("warnings").attr("warn")(warning, category, "stacklevel"_a = 2);
+    if (!is_dict || !warning.starts_with("num_hidden_layers: missing"))
+      nb::module_::import_("warnings").attr("warn")(warning, category, "stacklevel"_a = 2);
 }
 
 nb::list layers(const Model& model) {
@@ -98,14 +105,10 @@ nb::list layers(const Model& model) {
 
 nb::list preset_list() {
   nb::list out;
-  const nb::object type = nb::module_::import_("rotary._types").attr("Preset");
+  const nb::object type = plain_data("Preset");
   for (const auto& preset : presets())
     out.append(type(text(preset.name), text(preset.description), text(preset.source), text(preset.config)));
   return out;
-}
-
-Peer peer_of(std::string_view text) {
-  return word("peer", text, &peer_from_name, "transformers, llama.cpp, vllm, sglang or mlx");
 }
 
 /// The report of `rotary explain --as PEER`: as JSON, and in words.
@@ -142,7 +145,7 @@ void bind_from_config(nb::class_<PyRope>& rope) {
          std::optional<std::int64_t> length, std::optional<std::string> pairing, const std::string& angles,
          bool strict) {
         const Model read = from_config(config, length, pairing, angles, strict);
-        warn(read);
+        warn(read, nb::isinstance<nb::dict>(config));
         return choose(read, layer, name);
       },
       "config"_a, nb::kw_only(), "layer"_a = nb::none(), "name"_a = nb::none(), "length"_a = nb::none(),
@@ -156,8 +159,11 @@ void bind_from_config(nb::class_<PyRope>& rope) {
 
 void bind_model(nb::module_& m) {
   static const std::string doc = std::string("Reads a model's description.\n\n") + config_doc;
-  nb::class_<Model>(
-      m, "Model", "What a model says about its rotary embedding, and where each number came from. Immutable.")
+  nb::class_<Model> model(
+      m, "Model",
+      "What a model says about its rotary embedding, and where each number came from. Immutable.");
+  bind_peers(m, model);
+  model
       .def_static(
           "from_config", &from_config, "config"_a, nb::kw_only(), "length"_a = nb::none(),
           "pairing"_a = nb::none(), "angles"_a = "exact", "strict"_a = false,
@@ -193,7 +199,7 @@ void bind_model(nb::module_& m) {
           "values",
           [](const Model& self) {
             nb::list out;
-            const nb::object type = nb::module_::import_("rotary._types").attr("Value");
+            const nb::object type = plain_data("Value");
             for (const auto& value : self.values()) {
               const nb::object held =
                   std::visit([](const auto& v) { return nb::object(nb::cast(v)); }, value.value);
@@ -214,12 +220,6 @@ void bind_model(nb::module_& m) {
           "origin", [](const Model& self) { return self.origin(); }, "The file or preset.")
       .def_prop_ro("architecture", [](const Model& self) { return self.architecture(); })
       .def_prop_ro("model_type", [](const Model& self) { return self.model_type(); })
-      .def(
-          "as_peer", [](const Model& self, const std::string& peer) { return take(self.as(peer_of(peer))); },
-          "peer"_a,
-          "The same description with the numbers that another system computes from it: transformers, "
-          "llama.cpp,\n"
-          "vllm, sglang or mlx. NotImplementedError where it cannot run one of the ropes.")
       .def("_explain", &explain, "peer"_a = nb::none(),
            nb::sig("def _explain(self, peer: str | None = None) -> tuple[str, str]"))
       .def("__repr__", [](const Model& self) {

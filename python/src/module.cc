@@ -3,6 +3,7 @@
 #include <nanobind/typing.h>
 
 #include "model.hpp"
+#include "places.hpp"
 #include "positions.hpp"
 #include "rope.hpp"
 
@@ -33,7 +34,7 @@ namespace {
 
 nb::list kernel_list() {
   nb::list out;
-  const nb::object type = nb::module_::import_("rotary._types").attr("Kernel");
+  const nb::object type = plain_data("Kernel");
   for (const auto& kernel : kernels())
     out.append(type(text(kernel.name), text(kernel.description), kernel.accepted, kernel.reason));
   return out;
@@ -48,6 +49,7 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);  // torch keeps what it compiled until the process ends
   m.attr("version") = ROTARY_VERSION;
   bind_positions(m);
+  bind_places(m);
   bind_angles(m);
   bind_rope(m);
   bind_model(m);

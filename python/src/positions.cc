@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "places.hpp"
+
 namespace rotary::python {
 namespace {
 
@@ -121,14 +123,6 @@ Positions on_every_axis(Positions one, std::int64_t axes) {
   return take(Positions::axes(std::vector<Positions>(static_cast<std::size_t>(axes), one)));
 }
 
-std::vector<std::int64_t> whole_numbers(nb::handle object, const char* name) {
-  const nb::object array = as_array(object);
-  const Tensor tensor(array, name);
-  if (tensor.shape().size() != 1)
-    raise_value(std::string(name) + ": shape " + tensor.shape_text() + ", expected one axis");
-  return with_whole_numbers(tensor, name, [](std::vector<std::int64_t> values) { return values; });
-}
-
 nb::object to_numpy(const Positions& p) {
   const std::int64_t shape[] = {p.axes(), p.batch(), p.tokens()};
   std::vector<Position> row(static_cast<std::size_t>(p.tokens()));
@@ -151,6 +145,14 @@ nb::object to_numpy(const Positions& p) {
 
 }  // namespace
 
+std::vector<std::int64_t> whole_numbers(nb::handle object, const char* name) {
+  const nb::object array = as_array(object);
+  const Tensor tensor(array, name);
+  if (tensor.shape().size() != 1)
+    raise_value(std::string(name) + ": shape " + tensor.shape_text() + ", expected one axis");
+  return with_whole_numbers(tensor, name, [](std::vector<std::int64_t> values) { return values; });
+}
+
 Positions to_positions(nb::handle object, std::int64_t tokens, std::int64_t axes, Tensor::Graph graph) {
   if (nb::isinstance<Positions>(object)) return nb::cast<const Positions&>(object);
   if (PyBool_Check(object.ptr())) raise_type("positions: a bool, expected numbers");
@@ -172,12 +174,14 @@ Positions to_positions(nb::handle object, std::int64_t tokens, std::int64_t axes
 }
 
 void bind_positions(nb::module_& m) {
-  nb::class_<Positions>(m, "Positions",
-                        "Where each token stands, on one axis or several: logically a table [axes, batch, "
-                        "tokens], in the model's\n"
-                        "steps; whole or fractional, positive or negative. Immutable. Wherever a Positions "
-                        "is taken, an int (the\n"
-                        "first position), a range, an array or a nested list is taken as well.")
+  nb::class_<Positions> positions(
+      m, "Positions",
+      "Where each token stands, on one axis or several: logically a table [axes, batch, "
+      "tokens], in the model's\n"
+      "steps; whole or fractional, positive or negative. Immutable. Wherever a Positions "
+      "is taken, an int (the\n"
+      "first position), a range, an array or a nested list is taken as well.");
+  positions
       .def_static("range", &Positions::range, "first"_a, "last"_a,
                   "first, first + 1, ..., last - 1 for one row, shared by every row of a batch.")
       .def_static(
@@ -234,6 +238,7 @@ void bind_positions(nb::module_& m) {
         return "Positions(axes=" + std::to_string(p.axes()) + ", batch=" + std::to_string(p.batch()) +
                ", tokens=" + std::to_string(p.tokens()) + ")";
       });
+  bind_more_positions(positions);
 }
 
 }  // namespace rotary::python

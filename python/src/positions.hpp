@@ -11,6 +11,9 @@ namespace rotary::python {
 Positions to_positions(nb::handle object, std::int64_t tokens, std::int64_t axes,
                        Tensor::Graph graph = Tensor::Graph::refused);
 
+/// Integers of one axis.
+std::vector<std::int64_t> whole_numbers(nb::handle object, const char* name);
+
 void bind_positions(nb::module_& m);
 
 }  // namespace rotary::python

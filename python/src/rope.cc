@@ -74,8 +74,7 @@ void make(PyRope* self, std::optional<std::int64_t> head_dim, double base, nb::o
     spectrum.base = base;
     spectrum.scaling = to_scaling(scaling);
     spectrum.axis_sections = std::move(axis_sections);
-    spectrum.axis_order = word("axis_order", axis_order, &axis_order_from_name,
-                               "contiguous, interleaved, imrope, round_robin, spread or space_then_time");
+    spectrum.axis_order = axis_order_of(axis_order);
     spectrum.length = length;
     options.spectrum = take(Spectrum::make(spectrum));
   } else {
@@ -178,30 +177,24 @@ void bind_properties(nb::class_<PyRope>& rope) {
   rope.def_prop_ro(
       "xpos", [](const PyRope& self) { return xpos_dict(self.rope.xpos()); },
       nb::sig("def xpos(self) -> dict[str, typing.Any] | None"), "How rows grow with the position, or None.");
-  rope.def_prop_ro(
-      "inv_freq",
-      [](const PyRope& self) {
-        const std::int64_t shape[] = {self.rope.spectrum().pairs()};
-        return numpy_copy(self.rope.spectrum().inv_freq(), shape, "float64");
-      },
-      nb::sig("def inv_freq(self) -> numpy.typing.NDArray[numpy.float64]"),
-      "Radians a position, one a pair, every scaling applied. A copy.");
-  rope.def_prop_ro(
-      "inv_freq_fp32",
-      [](const PyRope& self) {
-        const std::int64_t shape[] = {self.rope.spectrum().pairs()};
-        return numpy_copy(self.rope.spectrum().inv_freq_fp32(), shape, "float32");
-      },
-      nb::sig("def inv_freq_fp32(self) -> numpy.typing.NDArray[numpy.float32]"),
-      "The same formula with each step rounded to fp32, as Transformers computes it. A copy.");
-  rope.def_prop_ro(
-      "axis",
-      [](const PyRope& self) {
-        const std::int64_t shape[] = {self.rope.spectrum().pairs()};
-        return numpy_copy(self.rope.spectrum().axis(), shape, "uint8");
-      },
-      nb::sig("def axis(self) -> numpy.typing.NDArray[numpy.uint8]"),
-      "The position axis of each pair. A copy.");
+  const auto list = [&]<class T>(const char* name, std::span<const T> (Spectrum::*get)() const noexcept,
+                                 const char* dtype, const char* signature, const char* doc) {
+    rope.def_prop_ro(
+        name,
+        [get, dtype](const PyRope& self) {
+          const std::int64_t shape[] = {self.rope.spectrum().pairs()};
+          return numpy_copy((self.rope.spectrum().*get)(), shape, dtype);
+        },
+        nb::sig(signature), doc);
+  };
+  list("inv_freq", &Spectrum::inv_freq, "float64",
+       "def inv_freq(self) -> numpy.typing.NDArray[numpy.float64]",
+       "Radians a position, one a pair, every scaling applied. A copy.");
+  list("inv_freq_fp32", &Spectrum::inv_freq_fp32, "float32",
+       "def inv_freq_fp32(self) -> numpy.typing.NDArray[numpy.float32]",
+       "The same formula with each step rounded to fp32, as Transformers computes it. A copy.");
+  list("axis", &Spectrum::axis, "uint8", "def axis(self) -> numpy.typing.NDArray[numpy.uint8]",
+       "The position axis of each pair. A copy.");
   rope.def_ro("name", &PyRope::name, "What its model calls it: default, or local and global.");
   rope.def_rw("_key", &PyRope::key);
   rope.def_ro("of_layers", &PyRope::of_layers,
@@ -317,7 +310,7 @@ void bind_rope(nb::module_& m) {
       nb::sig("def _repr_svg_(self) -> str"),
       "The wavelength of each pair against the context, for notebooks.");
   bind_properties(rope);
-  bind_rotate(rope);
+  bind_rotate(m, rope);
   bind_from_config(rope);
 }
 

@@ -32,7 +32,7 @@ struct PyAngles {
 RopeOptions options_of(const Rope& rope);
 
 void bind_rope(nb::module_& m);
-void bind_rotate(nb::class_<PyRope>& rope);
+void bind_rotate(nb::module_& m, nb::class_<PyRope>& rope);
 void bind_from_config(nb::class_<PyRope>& rope);
 void bind_angles(nb::module_& m);
 

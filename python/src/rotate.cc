@@ -100,6 +100,61 @@ nb::object turned(const PyRope& self, nb::handle at, const nb::str& layout, nb::
       .out_of_place(q, k);
 }
 
+/// A call of a layer, as the first one was found to be: q, or q and k, by kept angles, as long as the tables that it
+/// is handed are the same objects and nobody has written into them. One step from Python, so that a layer's call
+/// touches little memory: in a model its caches hold weights.
+class Kept {
+ public:
+  Kept(const PyRope& rope, const PyAngles& angles, const nb::str& layout, const nb::tuple& operands,
+       const nb::tuple& tables)
+      : rope_(rope),
+        angles_(nb::cast(angles)),
+        layout_(layout_of(layout)),
+        operands_(operands.size()),
+        type_(nb::handle(operands[0]).type()),
+        dtype_(Tensor(operands[0], "q", Tensor::Access::read, Tensor::Graph::seen_to).dtype()) {
+    for (const nb::handle table : tables) tables_.push_back({nb::weakref(table), version_of(table)});
+  }
+
+  /// None where this is another call.
+  nb::object call(const nb::tuple& given) const {
+    if (given.size() != operands_ + tables_.size()) return nb::none();
+    for (std::size_t i = 0; i < tables_.size(); ++i) {
+      const nb::handle table = given[operands_ + i];
+      if (PyWeakref_GetObject(tables_[i].of.ptr()) != table.ptr() || version_of(table) != tables_[i].version)
+        return nb::none();
+    }
+    for (std::size_t i = 0; i < operands_; ++i)
+      if (nb::handle(given[i]).type().ptr() != type_.ptr() || requires_gradient(given[i])) return nb::none();
+    const nb::handle q = given[0], none(Py_None);
+    const Tensor described(q, "q", Tensor::Access::read, Tensor::Graph::seen_to);
+    const int axis = layout_ == Layout::bhtd ? 2 : 1;
+    if (described.dtype() != dtype_ || described.shape().size() != 4 ||
+        described.shape()[axis] != nb::cast<const PyAngles&>(angles_).angles->tokens())
+      return nb::none();
+    return Turn{rope_, none, angles_, layout_, threads_of(0), Tensor::Graph::seen_to}.out_of_place(
+        q, operands_ == 2 ? nb::handle(given[1]) : none);
+  }
+
+ private:
+  struct Table {
+    nb::weakref of;
+    std::int64_t version;
+  };
+  static std::int64_t version_of(nb::handle table) {
+    static PyObject* const version = PyUnicode_InternFromString("_version");
+    return nb::cast<std::int64_t>(nb::steal(PyObject_GetAttr(table.ptr(), version)));
+  }
+
+  PyRope rope_;
+  nb::object angles_;
+  Layout layout_;
+  std::size_t operands_;
+  nb::handle type_;
+  DType dtype_;
+  std::vector<Table> tables_;
+};
+
 constexpr const char* shared_doc =
     "q, k: arrays or CPU tensors of f64, f32, f16 or bf16 with the axes that `layout` names, any strides: "
     "bhtd\n"
@@ -112,7 +167,18 @@ constexpr const char* shared_doc =
 
 }  // namespace
 
-void bind_rotate(nb::class_<PyRope>& rope) {
+void bind_rotate(nb::module_& m, nb::class_<PyRope>& rope) {
+  nb::class_<Kept>(m, "_Kept",
+                   "A layer's call by kept angles, while its tables are the same two and as they were.")
+      .def(
+          nb::init<const PyRope&, const PyAngles&, const nb::str&, const nb::tuple&, const nb::tuple&>(),
+          "rope"_a, "angles"_a, "layout"_a, "operands"_a, "tables"_a,
+          nb::sig(
+              "def __init__(self, rope: Rope, angles: Angles, layout: str, operands: tuple[typing.Any, ...], "
+              "tables: tuple[typing.Any, ...]) -> None"))
+      .def("__call__", &Kept::call, nb::arg(),
+           nb::sig("def __call__(self, given: tuple[typing.Any, ...], /) -> typing.Any"),
+           "None where it is another call.");
   static const std::string in_place =
       std::string("Turns q and k in place; the form for every layer, with kept angles.\n\n") + shared_doc +
       "\nValueError too: read-only memory. The other threads of Python run meanwhile.";

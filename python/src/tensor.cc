@@ -133,6 +133,13 @@ bool is_torch(nb::handle object) {
 
 }  // namespace
 
+bool requires_gradient(nb::handle tensor) {
+  static PyObject* const attribute = PyUnicode_InternFromString("requires_grad");
+  const nb::object answer = nb::steal(PyObject_GetAttr(tensor.ptr(), attribute));
+  if (!answer.is_valid()) PyErr_Clear();
+  return answer.ptr() == Py_True;
+}
+
 Tensor::Tensor(nb::handle object, const char* name, Access access, Graph graph)
     : object_(object), name_(name) {
   try {
@@ -159,21 +166,12 @@ void Tensor::check_access(bool readonly, Access access) const {
     raise_value(std::string(name_) + ": the array is read-only, so it cannot be turned in place");
 }
 
-void Tensor::refuse_graph() const {
-  static PyObject* const requires_grad = PyUnicode_InternFromString("requires_grad");
-  const nb::object graph = nb::steal(PyObject_GetAttr(object_.ptr(), requires_grad));
-  if (!graph.is_valid()) {
-    PyErr_Clear();
-  } else if (graph.ptr() == Py_True) {
-    raise_value(std::string(name_) +
-                ": requires a gradient, which this call cannot record: use rotary.torch, or detach()");
-  }
-}
-
 bool Tensor::from_exchange(Graph graph) {
   const ExchangeApi* api = exchange_of(Py_TYPE(object_.ptr()));
   if (api == nullptr) return false;
-  if (graph == Graph::refused) refuse_graph();
+  if (graph == Graph::refused && requires_gradient(object_))
+    raise_value(std::string(name_) +
+                ": requires a gradient, which this call cannot record: use rotary.torch, or detach()");
   nb::dlpack::dltensor tensor;
   if (api->describe(object_.ptr(), &tensor) != 0) {
     const nb::python_error cause;

@@ -43,7 +43,6 @@ class Tensor {
 
  private:
   bool from_exchange(Graph graph);
-  void refuse_graph() const;
   bool from_buffer(nb::handle object, Access access);
   bool from_known_bfloat16(Access access);
   bool from_named_bfloat16(Access access);
@@ -67,6 +66,8 @@ class Tensor {
   nb::ndarray<nb::ro> lent_read_only_;
 };
 
+/// False of what has no such attribute.
+bool requires_gradient(nb::handle tensor);
 /// numpy.empty(shape, dtype).
 nb::object numpy_empty(std::span<const std::int64_t> shape, const char* dtype);
 /// A copy of numbers as a numpy array.

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several Python threads on one rope, and on one Angles."""
 
+import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 from support import normal
 
 import rotary
@@ -84,3 +86,34 @@ def test_arrays_that_go_meanwhile() -> None:
     x = normal(1, 8, 512, 64).copy()
     ROPE.rotate_(x, positions=0)
     x.resize((1, 8, 256, 64), refcheck=False)
+
+
+@pytest.mark.parametrize("layout,shape", [("bhtd", (2, 8, 300, 64)), ("thd", (600, 8, 64))])
+@pytest.mark.parametrize("threads", [0, 2, 3])
+def test_threads_of_one_call_give_the_same_bits(threads: int, layout: str, shape: tuple[int, ...]) -> None:
+    rope = rotary.Rope(64, rotary_dim=48, pairing="interleaved")
+    q, k = normal(*shape), normal(*shape, seed=1)
+    want = rope.rotate(q, k, positions=5000, layout=layout)
+    for got in (rope.rotate(q, k, positions=5000, layout=layout, threads=threads), (q, k)):
+        if got[0] is q:
+            rope.rotate_(q, k, positions=5000, layout=layout, threads=threads)
+        assert np.array_equal(got[0], want[0]) and np.array_equal(got[1], want[1])
+
+
+def test_a_number_of_threads_that_cannot_be() -> None:
+    for threads in (-1, 1025):
+        with pytest.raises(ValueError, match=f"threads {threads}: expected 1, another number"):
+            rotary.Rope(8).rotate(np.ones((1, 1, 1, 8)), positions=0, threads=threads)
+
+
+@pytest.mark.filterwarnings("ignore:This process")
+def test_a_forked_child_turns_by_itself() -> None:
+    """The pool's threads stay with the parent; the child's call does the whole."""
+    rope, q = rotary.Rope(64), normal(1, 8, 600, 64)
+    want = rope.rotate(q, positions=700, threads=2)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(write, bytes([np.array_equal(rope.rotate(q, positions=700, threads=2), want)]))
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0 and os.read(read, 1) == b"\1"

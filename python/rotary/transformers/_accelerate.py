@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from .._core import Angles, Model, Rope, _rows_as_rope
+from .._core import Angles, Model, Rope, _Kept, _rows_as_rope
 from ..torch._functions import Heads, Turned, turned_of, wants_gradient
 from ._probe import Embedding, Rotation, as_tables, probe_cast, probe_embedding, probe_rotation
 
@@ -55,6 +55,7 @@ class Tables:
         self.report = report
         self.versions = [table._version for table in tables]
         self.rows: dict[tuple[Rotation, int, tuple[int, ...]], tuple[Rope, Angles]] = {}
+        self.kept: dict[Function, _Kept] = {}  #: the last call of each function
         for at, table in enumerate(tables):
             table.rotary_tables, table.rotary_at = self, at  # type: ignore[attr-defined]
 
@@ -119,19 +120,30 @@ class Function:
         self.module, self.name, self.rotation = module, name, rotation
         self.own = getattr(module, name)
         self.users: weakref.WeakSet[nn.Module] = weakref.WeakSet()
+        self.operands = rotation.operands
         self.given = rotation.operands + (1 if rotation.complex else 2)
         functools.update_wrapper(self, self.own)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not torch.compiler.is_compiling() and len(args) >= self.given:
-            mark = getattr(args[self.rotation.operands], "rotary_tables", None)
+            mark = getattr(args[self.operands], "rotary_tables", None)
             if mark is not None:
-                turned = self._turn(mark, args, kwargs)
+                kept = None if kwargs else mark.kept.get(self)
+                turned = None if kept is None else self._again(kept, args)
+                if turned is None:
+                    turned = self._turn(mark, args, kwargs)
                 if turned is not None:
                     mark.report.calls += 1
                     return turned
                 mark.report.passed += 1
         return self.own(*args, **kwargs)
+
+    @staticmethod
+    def _again(kept: _Kept, args: tuple[Any, ...]) -> Any:
+        try:
+            return kept(args)
+        except (ValueError, TypeError):
+            return None
 
     def _layout(self, rest: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
         if not rest and not kwargs:
@@ -155,6 +167,8 @@ class Function:
             rope, angles = mark.turn_by(r, x.shape[-1], tables)
             if torch.is_grad_enabled() and wants_gradient(*args[: r.operands]):
                 return _Turn.apply(rope, angles, layout, *args[: r.operands])
+            if len(args) == self.given and not kwargs and mark.order(tables) is not None:
+                mark.kept[self] = _Kept(rope, angles, layout, args[: r.operands], tables)
             return rope._turned(angles, layout, x, k)
         except (ValueError, TypeError):  # more batch rows than tables, another device, ...: the function's own affair
             return None
@@ -214,7 +228,7 @@ def _replace_forward(model: nn.Module, module: nn.Module, report: Report, angles
         named = dict(zip(("x", "position_ids", "layer_type"), args, strict=False)) | kwargs
         embedding, heads = found.get(named.get("layer_type")) or found.get(None) or (None, {})
         x, ids = named.get("x"), named.get("position_ids")
-        if embedding is None or x is None or ids is None or not x.device.type == ids.device.type == "cpu":
+        if embedding is None or x is None or ids is None or not (x.is_cpu and ids.is_cpu):
             made = own(*args, **kwargs)
             Tables(report, _tensors(made))
             return made

@@ -111,6 +111,7 @@ def test_report_198_an_exported_module_gives_the_same_numbers(name: str) -> None
         module, inputs(5, 0), dynamo=True, verbose=False, opset_version=23,
         dynamic_shapes=(axes, axes, {1 if rope.axes == 1 else 2: axes[2]}),
     )  # fmt: skip
+    assert program is not None
     proto = program.model_proto
     onnx.checker.check_model(proto)
     assert all(n.domain in ("", "pkg.onnxscript.torch_lib") for n in proto.graph.node), "nothing of the library's own"
