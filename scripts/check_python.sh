@@ -36,7 +36,7 @@ environment base "$base"
 # where the preset `check` was built before.
 rm -rf build/python/wheel
 build/python/base/bin/pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps \
-  --config-settings=build-dir=build/python/cmake --config-settings=cmake.define.ROTARY_WERROR=ON --wheel-dir build/python/wheel .
+  --config-settings=build-dir=build/wheel --config-settings=cmake.define.ROTARY_WERROR=ON --wheel-dir build/python/wheel .
 
 if [[ $tier == numpy ]]; then
   place=build/python/base tests=(python/tests bench --ignore=python/tests/with_torch) types=(python/tests/*.py)

@@ -16,6 +16,9 @@ ConfigLike: TypeAlias = "str | os.PathLike[str] | Mapping[str, Any] | Any"
 #: A Positions, an int (the first position), a range, an array or a nested list.
 PositionsLike: TypeAlias = "Positions | int | range | Sequence[Any] | Any"
 
+#: Runs of tokens.
+Segments: TypeAlias = Sequence[range]
+
 
 class Preset(NamedTuple):
     """A model that the library knows by name."""

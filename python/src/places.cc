@@ -198,7 +198,7 @@ void bind_more_positions(nb::class_<Positions>& positions) {
           [](const Positions& p, const std::vector<nb::object>& ranges) {
             return take(p.take(segments_of(ranges)));
           },
-          "segments"_a, nb::sig("def take(self, segments: collections.abc.Sequence[builtins.range]) -> Positions"),
+          "segments"_a, nb::sig("def take(self, segments: Segments) -> Positions"),
           "The tokens of the ranges, one range behind the other: what shard() and block_order() give.")
       .def(
           "select_axes",

@@ -56,7 +56,8 @@ THIRD_PARTY = {
     "gmp.h": ("tests/unit", "tests/support"),
     "omp.h": ("include/rotary/executors/openmp.hpp",),
     "tbb/": ("include/rotary/executors/tbb.hpp",),
-    # The platform: one file maps files and replaces them.
+    # The platform: one file maps files and replaces them, one of the Python module finds PyTorch's threads.
+    "dlfcn.h": ("python/src/threads.cc",),
     "sys/": ("src/base/posix_files.cc", "tests"),
     "fcntl.h": ("src/base/posix_files.cc", "tests"),
     "unistd.h": ("src/base/posix_files.cc", "tests"),

@@ -257,3 +257,29 @@ def test_tensors_that_go_wrong() -> None:
     want = rope.rotate(view.contiguous(), positions=positions)
     rope.rotate_(view, positions=positions)
     assert torch.equal(view, want), "a view of a tensor is turned where it is"
+
+
+def test_memory_that_is_gone() -> None:
+    """A tensor whose storage somebody has let go, and arrays whose owner is gone: an error, or the memory is held."""
+    q = torch.randn(1, 2, 3, 16)
+    q.untyped_storage().resize_(0)
+    for call in (ROPES["plain"].rotate_, ROPES["plain"].rotate):
+        with pytest.raises(ValueError, match="q: null pointer"):
+            call(q, positions=0)
+    want = ROPES["plain"].rotate(torch.ones(1, 2, 3, 16), positions=torch.arange(600, 603))
+    view = np.from_dlpack(torch.ones(1, 2, 3, 16))[...]  # the tensor itself is gone
+    assert np.array_equal(ROPES["plain"].rotate(view, positions=torch.arange(600, 603).numpy()), want.numpy())
+
+
+def test_threads_of_pytorch_give_the_same_bits() -> None:
+    rope, before = ROPES["plain"], torch.get_num_threads()
+    q, k = torch.randn(2, 8, 300, 16), torch.randn(2, 2, 300, 16)
+    want = rope.rotate(q, k, positions=8000)
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            got = rt.rotate(rope, q, k, positions=8000)
+            assert torch.equal(got[0], want[0]) and torch.equal(got[1], want[1])
+            assert torch.equal(rope.rotate(q, positions=8000, threads=0), want[0])
+    finally:
+        torch.set_num_threads(before)
