@@ -22,7 +22,12 @@ struct Prepared {
   std::unique_ptr<BenchRun> run;
 };
 
+std::string problem;
+
 }  // namespace
+
+/// Why there was nothing to make.
+ROTARY_BENCH_SYMBOL const char* rotary_bench_problem() { return problem.c_str(); }
 
 /// Null where a word is unknown or memory is short. q has 32 heads of 128 lanes, k has 8.
 ROTARY_BENCH_SYMBOL Prepared* rotary_bench_make(std::int64_t tokens, const char* dtype, const char* pairing,
@@ -30,14 +35,18 @@ ROTARY_BENCH_SYMBOL Prepared* rotary_bench_make(std::int64_t tokens, const char*
   BenchCase which{.tokens = tokens, .threads = threads};
   const auto type = dtype_from_name(dtype);
   const auto pairs = pairing_from_name(pairing);
-  if (!type || !pairs) return nullptr;
+  if (!type || !pairs) {
+    problem = std::string("no such type or pairing: ") + dtype + ' ' + pairing;
+    return nullptr;
+  }
   which.dtype = *type;
   which.pairing = *pairs;
   auto made = std::make_unique<Prepared>();
   if (threads > 1) made->pool.emplace(threads);
   made->run = std::make_unique<BenchRun>(which, "", made->pool ? &*made->pool : nullptr);
   return made.release();
-} catch (const std::exception&) {
+} catch (const std::exception& error) {
+  problem = error.what();
   return nullptr;
 }
 

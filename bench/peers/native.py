@@ -23,7 +23,7 @@ class Native:
             library = ctypes.CDLL(path)
             library.rotary_bench_make.restype = ctypes.c_void_p
             library.rotary_bench_steps_off.restype = ctypes.c_double
-            library.rotary_bench_kernel.restype = ctypes.c_char_p
+            library.rotary_bench_kernel.restype = library.rotary_bench_problem.restype = ctypes.c_char_p
             library.rotary_bench_make.argtypes = [ctypes.c_int64, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int]
             cls.library = library
         return cls.library
@@ -32,7 +32,7 @@ class Native:
         self.functions = self.open()
         made = self.functions.rotary_bench_make(case.tokens, case.dtype.encode(), case.pairing.encode(), case.threads)
         if not made:
-            raise MemoryError(f"{case}: the library could not prepare it")
+            raise RuntimeError(f"{case}: {self.functions.rotary_bench_problem().decode()}")
         self.handle = ctypes.c_void_p(made)
         self.limits = int(self.functions.rotary_bench_limit_count(self.handle))
         self.kernel = self.functions.rotary_bench_kernel(self.handle).decode()
