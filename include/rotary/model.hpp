@@ -26,6 +26,27 @@ namespace formats {
 class Gguf;
 }
 
+/// Where a file says something about a rope. Systems look in different places, and some do not look in all.
+enum class RopePlace : std::uint8_t {
+  nowhere,          ///< the architecture's own number, or a default
+  top,              ///< a key of the config itself
+  rope_scaling,     ///< the older dictionary
+  rope_parameters,  ///< the newer one, for all layers
+  layer_type,       ///< the newer one's entry for one layer type
+};
+
+/// How a file words a rope.
+struct RopeWording {
+  RopePlace scaling = RopePlace::nowhere;  ///< the dictionary of its scaling
+  RopePlace base = RopePlace::nowhere;
+  std::string base_key;  ///< "rope_theta", "rope_local_base_freq", ...; empty: nowhere
+  RopePlace width = RopePlace::nowhere;
+  std::string width_key;                           ///< "partial_rotary_factor", "rotary_pct", ...
+  RopePlace original_length = RopePlace::nowhere;  ///< original_max_position_embeddings
+  bool old_word = false;           ///< the scaling's type stands under "type" alone, not under "rope_type"
+  bool settled_magnitude = false;  ///< A is the architecture's, whatever the keys say
+};
+
 /// One rope of a model: gemma3 has "local" and "global", most have "default".
 struct ModelRope {
   std::string name;
@@ -33,6 +54,7 @@ struct ModelRope {
   std::optional<std::int64_t> original_context;  ///< L, tokens
   std::optional<std::int64_t> context;           ///< max_position_embeddings, tokens
   bool of_layers = true;  ///< false: of an image encoder ("vision"), which layers() does not count
+  RopeWording wording = {};
 };
 
 /// How a model's queries grow with their position, and on which layers.

@@ -69,6 +69,11 @@ class ROTARY_API Spectrum {
   /// The same spectrum with a map of the caller's own: axis[i] in [0, max_axes) drives pair i.
   Result<Spectrum> with_axis(std::span<const std::uint8_t> axis) const;
 
+  /// Each pair divided once more, after the scaling, which stays named: a GGUF's rope_freqs beside its YaRN. As
+  /// scaling::Divided, which is the same without another scaling: one positive number a pair, 1e30 and more for one
+  /// that does not turn. Errors: another number of them, one that is not positive.
+  Result<Spectrum> divided_by(std::span<const double> divisors) const;
+
   std::int64_t pairs() const noexcept { return static_cast<std::int64_t>(inv_freq_.size()); }
   /// Radians per position step, one a pair, every scaling applied, in double.
   std::span<const double> inv_freq() const noexcept { return inv_freq_; }
@@ -88,6 +93,8 @@ class ROTARY_API Spectrum {
   /// The base, or empty for frequencies of the caller's own.
   std::optional<double> base() const noexcept { return base_; }
   const Scaling& scaling() const noexcept { return scaling_; }
+  /// Of divided_by, or empty.
+  std::span<const double> divisors() const noexcept { return divisors_; }
 
   friend bool operator==(const Spectrum&, const Spectrum&) = default;
 
@@ -99,6 +106,7 @@ class ROTARY_API Spectrum {
   double softmax_factor_ = 1;
   std::optional<double> base_;
   Scaling scaling_;
+  std::vector<double> divisors_;
 };
 
 }  // namespace rotary

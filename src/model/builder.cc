@@ -19,14 +19,8 @@ Result<Spectrum> spectrum_of(const RopeDescription& rope, std::optional<std::int
                                         .length = length});
   const auto& divisors = rope.divisors.value;
   if (!spectrum || divisors.empty()) return spectrum;
-  std::vector<double> inv_freq(spectrum->inv_freq().begin(), spectrum->inv_freq().end());
-  if (divisors.size() != inv_freq.size()) {
-    return impl::invalid(rope.divisors.from, ": ", divisors.size(), " numbers, must be one a pair, ",
-                         inv_freq.size());
-  }
-  std::transform(inv_freq.begin(), inv_freq.end(), divisors.begin(), inv_freq.begin(), std::divides<>());
-  const auto divided = Spectrum::from_inv_freq(inv_freq, spectrum->attention_factor());
-  return divided ? divided->with_axis(spectrum->axis()) : divided;
+  auto divided = spectrum->divided_by(divisors);
+  return divided ? divided : impl::invalid(rope.divisors.from, ": ", divided.status().message());
 }
 
 /// Which rule gave A, and what the one of YaRN's that it passed over would have given.
@@ -122,7 +116,7 @@ void ModelBuilder::add_rope(const RopeDescription& description) {
     return sourced ? std::optional(sourced->value) : std::nullopt;
   };
   model_.ropes_.push_back({description.name, *std::move(rope), tokens(description.original_context),
-                           tokens(description.context), description.of_layers});
+                           tokens(description.context), description.of_layers, description.wording});
 }
 
 void ModelBuilder::add_rope(std::string name, Rope rope, std::string from) {

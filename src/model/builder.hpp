@@ -39,6 +39,7 @@ struct RopeDescription {
   std::optional<Sourced<std::int64_t>> original_context, context;
   std::optional<Spectrum> spectrum;  ///< instead of one made from base, scaling and sections
   bool of_layers = true;             ///< false: of another tower, which the layers do not count
+  RopeWording wording = {};
 };
 
 }  // namespace impl

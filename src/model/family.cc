@@ -52,7 +52,8 @@ constexpr Family families[] = {
      .silent_head_dim = 128, .alibi_but_width = 4096},
     {.model_types = "ministral3", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6, .head_dim = 128,
      .scaling = ministral3_scaling},
-    {.model_types = "mixtral solar_open", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6},
+    {.model_types = "mixtral", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6},
+    {.model_types = "solar_open", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6, .head_dim = 128},
     {.model_types = "cwm", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6, .head_dim = 128,
      .scaling = cwm_scaling},
     {.model_types = "higgs_audio_v2", .pairing = halves, .base = 5e5, .head_dim = 128, .scaling = higgs_scaling},
@@ -63,10 +64,10 @@ constexpr Family families[] = {
     // Half-split in both.
     {.model_types = "qwen qwen2 qwen2_moe qwen3_moe dbrx falcon falcon_h1 starcoder2 olmo2 olmoe orion "
                     "hunyuan_v1_dense hunyuan_v1_moe hy_v4 dots1 esm esmc plamo jais2 exaone "
-                    "exaone_moe eurobert dia_encoder dia_decoder doge gpt_neox_japanese hrm_text hyperclovax jetmoe "
-                    "kolibri1 kyutai_speech_to_text lara_mini mimi mimi_encoder mimi_decoder molmo2_text moshi neucodec "
-                    "olmo_hybrid qwen3_omni_moe_talker_text qwen3_omni_moe_talker_code_predictor unlimited_ocr_text voxtral_realtime_text xcodec2 flint "
-                    "deepseek_ocr2_text gradium_phonon_tts pocket_tts muse_glimmer_text glm_image_text",
+                    "exaone_moe eurobert dia_encoder doge gpt_neox_japanese hyperclovax "
+                    "kyutai_speech_to_text mimi mimi_encoder mimi_decoder moshi neucodec "
+                    "olmo_hybrid qwen3_omni_moe_talker_text unlimited_ocr_text voxtral_realtime_text xcodec2 "
+                    "deepseek_ocr2_text gradium_phonon_tts pocket_tts",
      .gguf = "qwen qwen2 qwen2moe qwen3 qwen3moe dream llada-moe rnd1 dbrx falcon falcon-h1 grok starcoder2 olmo2 olmoe "
              "orion hunyuan-moe hunyuan-dense talkie dots1 bert jina-bert-v3 nomic-bert nomic-bert-moe eurobert bitnet "
              "plamo plamo2 plamo3 codeshell openelm exaone exaone-moe jais2 smallthinker seed_oss grovemoe bailingmoe2 "
@@ -75,7 +76,11 @@ constexpr Family families[] = {
     {.model_types = "phi3 phi3_v phi4_multimodal", .gguf = "phi3", .pairing = halves, .gguf_pairing = halves,
      .original_length = 4096},
     {.model_types = "zamba2", .pairing = halves, .head_dim_key = "attention_head_dim", .rope_switch = "use_mem_rope"},
-    {.model_types = "flex_olmo muse_glimmer_assistant muse_spark_text", .pairing = halves, .base = 5e5},
+    {.model_types = "dia_decoder flint hrm_text jetmoe kolibri1 lara_mini molmo2_text muse_glimmer_text "
+                    "qwen3_omni_moe_talker_code_predictor",
+     .pairing = halves, .gguf_pairing = halves, .head_dim = 128},
+    {.model_types = "muse_glimmer_assistant", .pairing = halves, .base = 5e5, .head_dim = 128},
+    {.model_types = "flex_olmo muse_spark_text", .pairing = halves, .base = 5e5},
     {.model_types = "nomic_bert", .pairing = halves, .gguf_pairing = halves, .base = 1000},
     {.model_types = "jina_embeddings_v3", .pairing = halves, .gguf_pairing = halves, .base = 2e4},
     {.model_types = "gte", .pairing = halves, .base = 160000},
@@ -89,7 +94,7 @@ constexpr Family families[] = {
      .pairing = halves, .base = 1e4},
     {.model_types = "glmasr_encoder nemotron3_5_transcribe_asr_audio nemotron3_5_transcribe_word_timestamp",
      .pairing = halves, .base = 1e4, .partial = 0.5},
-    {.model_types = "recurrent_gemma", .pairing = halves, .head_dim = 256, .partial = 0.5, .pattern = 3,
+    {.model_types = "recurrent_gemma", .pairing = halves, .silent_head_dim = 256, .partial = 0.5, .pattern = 3,
      .no_rope = NoRope::others},
     {.model_types = "vaultgemma t5_gemma_module qwen4_exp_text", .pairing = halves, .head_dim = 256},
     {.model_types = "qwen3 seed_oss", .pairing = halves, .gguf_pairing = halves, .head_dim = 128},
@@ -142,11 +147,14 @@ constexpr Family families[] = {
     // Interleaved in both.
     {.model_types = "gptj codegen", .pairing = adjacent, .base = 1e4, .rotary_dim = 64},
     {.model_types = "cohere", .gguf = "command-r", .pairing = adjacent, .gguf_pairing = adjacent, .base = 5e5},
-    {.model_types = "cohere2 cohere2_moe", .gguf = "cohere2 cohere2moe", .pairing = adjacent, .gguf_pairing = adjacent, .pattern = 4,
+    {.model_types = "cohere2_moe", .pairing = adjacent, .gguf_pairing = adjacent, .head_dim = 128, .pattern = 4,
+     .no_rope = NoRope::full_layers},
+    {.model_types = "cohere2", .gguf = "cohere2 cohere2moe", .pairing = adjacent, .gguf_pairing = adjacent, .pattern = 4,
      .no_rope = NoRope::full_layers},
     {.model_types = "glm glm4", .gguf = "glm4", .pairing = adjacent, .gguf_pairing = adjacent, .head_dim = 128, .partial = 0.5},
     {.model_types = "chatglm", .gguf = "chatglm", .pairing = adjacent, .gguf_pairing = adjacent, .partial = 0.5},
-    {.model_types = "ernie4_5 ernie4_5_moe", .gguf = "ernie4_5 ernie4_5-moe", .pairing = adjacent, .gguf_pairing = adjacent, .base = 5e5},
+    {.model_types = "ernie4_5", .pairing = adjacent, .gguf_pairing = adjacent, .base = 5e5, .head_dim = 128},
+    {.model_types = "ernie4_5_moe", .gguf = "ernie4_5 ernie4_5-moe", .pairing = adjacent, .gguf_pairing = adjacent, .base = 5e5},
     {.model_types = "helium", .pairing = adjacent, .base = 1e5, .head_dim = 128},
     {.model_types = "moonshine", .pairing = adjacent, .partial = 0.9},
     {.model_types = "moonshine_streaming", .pairing = adjacent, .partial = 0.8},
@@ -177,13 +185,16 @@ constexpr Family families[] = {
     // Several axes.
     {.model_types = "qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text", .gguf = "qwen2vl", .pairing = halves,
      .gguf_pairing = halves, .base = 1e6, .sections = {16, 24, 24}},
-    {.model_types = "qwen3_vl qwen3_vl_text qwen3_vl_moe_text", .gguf = "qwen3vl qwen3vlmoe", .pairing = halves,
+    {.model_types = "qwen3_vl_moe_text", .pairing = halves, .gguf_pairing = halves, .base = 5e5, .sections = {24, 20, 20},
+     .axis_order = AxisOrder::interleaved},
+    {.model_types = "qwen3_vl qwen3_vl_text", .gguf = "qwen3vl qwen3vlmoe", .pairing = halves,
      .gguf_pairing = halves, .base = 5e5, .head_dim = 128, .sections = {24, 20, 20}, .axis_order = AxisOrder::interleaved},
     {.model_types = "qwen3_omni_moe_text", .pairing = halves, .base = 1e6, .sections = {24, 20, 20}, .axis_order = AxisOrder::interleaved},
     {.model_types = "qwen3_5_text qwen3_5_moe_text", .gguf = "qwen35 qwen35moe", .pairing = halves, .gguf_pairing = halves,
      .head_dim = 256, .partial = 0.25, .pattern = 4, .no_rope = NoRope::others,
      .sections = {11, 11, 10}, .axis_order = AxisOrder::interleaved},
     {.model_types = "glm4v_text glm4v glm_ocr_text glm_ocr", .pairing = adjacent, .sections = {8, 12, 12}},
+    {.model_types = "glm_image_text", .pairing = halves, .sections = {8, 12, 12}},
     {.model_types = "glm4v_moe_text glm4v_moe", .pairing = halves, .partial = 0.5, .sections = {8, 12, 12}},
     {.model_types = "ernie4_5_vl_moe_text ernie4_5_vl_moe ernie4_5_moe_vl", .pairing = adjacent, .base = 5e5,
      .sections = {22, 22, 20}, .axis_order = AxisOrder::space_then_time, .time_section_last = true},

@@ -210,6 +210,7 @@ class GgufReader : GgufValues {
         first({number("attention.compress_rope_freq_base")}, {*family_.compress_base, family_default()});
     if (auto* yarn = std::get_if<scaling::Yarn>(&compress.scaling.value)) {
       yarn->attention_factor = 1;
+      compress.wording.settled_magnitude = true;
       compress.scaling_values.push_back({0, "attention_factor", 1.0, family_default()});
     }
     builder_.add_rope(plain);

@@ -23,6 +23,10 @@ struct HfConfig {
   const Json* assumed_scaling = nullptr;  ///< the family's rope_parameters, if its class has some of its own
 
   std::string family_default() const { return message("default of ", model_type); }
+  /// Else what there is of one is the family's.
+  bool states_dictionary() const {
+    return top.find("rope_parameters") != nullptr || top.find("rope_scaling") != nullptr;
+  }
 };
 
 /// Stated, the family's, or width / heads; nothing where neither is there. `is_global`: of the layers of full

@@ -64,6 +64,7 @@ void plan_nested(const HfConfig& config, const LayerPlan& layers, const Keys& no
     }
     const bool old_applies = type == full_attention || config.family.local_scaling;
     plans.push_back({rope_name(type), type, now.child(type), old_applies ? before : nothing});
+    plans.back().nested = true;
   }
 }
 
@@ -90,6 +91,7 @@ void plan_main_and_compress(const Keys& now, const Keys& before, std::vector<Rop
       {std::string(main_rope), std::string(main_rope), nested ? now.child(main_rope) : nothing, nothing});
   plans.push_back({std::string(compress_rope), std::string(compress_rope),
                    nested ? now.child(compress_rope) : now, before});
+  for (RopePlan& plan : plans) plan.nested = nested;
 }
 
 /// Text of yarn_only_types, if there: the layer types that a scaling is for.

@@ -17,9 +17,11 @@ struct RopePlan {
   Keys before;                                          ///< rope_scaling
   std::optional<Sourced<double>> base = {}, part = {};  ///< of lists with one number a layer
   std::vector<bool> layers = {};                        ///< instead of layer_type, for those lists
+  bool nested = false;                                  ///< `now` is the entry of a layer type
 
   bool is_local() const { return layer_type == sliding_attention; }
   bool is_global() const { return layer_type == full_attention; }
+  RopePlace place_now() const { return nested ? RopePlace::layer_type : RopePlace::rope_parameters; }
 };
 
 /// In the order of their first layers.

@@ -16,7 +16,43 @@ constexpr std::string_view local_base_keys[] = {"rope_local_base_freq", "local_r
 constexpr std::string_view context_keys[] = {"max_position_embeddings", "n_positions", "n_ctx",
                                              "max_sequence_length"};
 
+/// Who states the base; where several do, and agree, the one that most systems look at.
+void word_base(const HfConfig& config, const RopePlan& plan, RopeWording& wording) {
+  constexpr std::string_view key = base_keys[0];
+  const bool own = plan.is_local() && config.family.local_base.has_value(),
+             compress = plan.layer_type == compress_rope;
+  const auto say = [&](RopePlace place, const Keys& keys, std::string_view word) {
+    if (wording.base != RopePlace::nowhere || keys.find(word) == nullptr) return;
+    wording.base = place;
+    wording.base_key = word;
+  };
+  if (plan.nested) say(RopePlace::layer_type, plan.now, key);
+  if (!own && !compress) say(RopePlace::top, config.top, key);
+  say(RopePlace::rope_scaling, plan.before, key);
+  if (config.states_dictionary()) say(RopePlace::rope_parameters, plan.now, key);
+  if (compress) return say(RopePlace::top, config.top, "compress_rope_theta");
+  if (plan.is_local()) {
+    for (const auto word : local_base_keys) say(RopePlace::top, config.top, word);
+  }
+  if (own) return;
+  for (const auto word : base_keys) say(RopePlace::top, config.top, word);
+  say(RopePlace::top, config.top, "rope_ratio");
+}
+
+/// Which dictionary describes the scaling, and what of it stands elsewhere.
+void word_scaling(const HfConfig& config, const RopePlan& plan, RopeWording& wording) {
+  constexpr std::string_view length = "original_max_position_embeddings";
+  const Keys& dict = plan.now.present() ? plan.now : plan.before;
+  if (dict.present() && config.states_dictionary())
+    wording.scaling = plan.now.present() ? plan.place_now() : RopePlace::rope_scaling;
+  wording.old_word = dict.find("rope_type") == nullptr && dict.find("type") != nullptr;
+  wording.original_length = dict.find(length) != nullptr         ? wording.scaling
+                            : config.top.find(length) != nullptr ? RopePlace::top
+                                                                 : RopePlace::nowhere;
+}
+
 void read_base(const HfConfig& config, const RopePlan& plan, RopeDescription& rope) {
+  word_base(config, plan, rope.wording);
   if (plan.base) {
     rope.base = *plan.base;
     return;
@@ -54,6 +90,7 @@ void read_base(const HfConfig& config, const RopePlan& plan, RopeDescription& ro
 
 /// Both dictionaries, where both are there, must say the same.
 void read_scalings(const HfConfig& config, const RopePlan& plan, RopeDescription& rope) {
+  word_scaling(config, plan, rope.wording);
   const bool both = plan.now.present() && plan.before.present();
   const auto part = config.family.global_part;
   if (part && plan.is_global() && !plan.now.present() && !plan.before.present()) {
@@ -81,6 +118,7 @@ void read_scalings(const HfConfig& config, const RopePlan& plan, RopeDescription
   if (auto* yarn = std::get_if<scaling::Yarn>(&rope.scaling.value);
       yarn != nullptr && plan.layer_type == compress_rope && !yarn->attention_factor) {
     yarn->attention_factor = 1;
+    rope.wording.settled_magnitude = true;
     rope.scaling_values.push_back({0, "attention_factor", 1.0, config.family_default()});
   }
   if (reading.original_length) {

@@ -59,6 +59,19 @@ Sourced<std::int64_t> part_of_head(const HfConfig& config, std::int64_t head_dim
   return {lanes, message("derived: head_dim * ", part.from)};
 }
 
+void word_width(const HfConfig& config, const RopePlan& plan, RopeWording& wording) {
+  const auto say = [&](RopePlace place, const Keys& keys, std::string_view word) {
+    if (wording.width != RopePlace::nowhere || keys.find(word) == nullptr) return;
+    wording.width = place;
+    wording.width_key = word;
+  };
+  say(plan.place_now(), plan.now, partial_keys[0]);
+  say(RopePlace::rope_scaling, plan.before, partial_keys[0]);
+  for (const auto word : partial_keys) say(RopePlace::top, config.top, word);
+  for (const auto word : width_keys) say(RopePlace::top, config.top, word);
+  if (plan.part) say(RopePlace::top, config.top, "partial_rotary_factors");
+}
+
 }  // namespace
 
 std::optional<Sourced<std::int64_t>> head_dim_of(const HfConfig& config, bool is_global) {
@@ -89,6 +102,7 @@ std::optional<Sourced<std::int64_t>> head_dim_of(const HfConfig& config, bool is
 }
 
 void read_window(const HfConfig& config, const RopePlan& plan, RopeDescription& rope) {
+  word_width(config, plan, rope.wording);
   // Where a family has the whole head's width, the lanes that turn are its last ones (DeepSeek-V4).
   const bool at_end = config.family.window_at_end && config.family.head_dim != 0;
   if (!at_end && read_latent_window(config, rope)) return;

@@ -12,10 +12,6 @@
 namespace rotary::impl {
 namespace {
 
-template <class... Peers>
-constexpr unsigned of(Peers... peers) {
-  return ((1U << static_cast<unsigned>(peers)) | ...);
-}
 constexpr auto transformers = Peer::transformers;
 constexpr auto llama_cpp = Peer::llama_cpp;
 constexpr auto vllm = Peer::vllm;
@@ -30,7 +26,7 @@ Type* get(PeerReading& r) {
 }
 
 /// YaRN, if its magnitude is for the keys of the file to say.
-Yarn* keyed_yarn(PeerReading& r) { return r.magnitude_is_settled ? nullptr : get<Yarn>(r); }
+Yarn* keyed_yarn(PeerReading& r) { return r.wording.settled_magnitude ? nullptr : get<Yarn>(r); }
 
 /// llama.cpp's loaders of these read every YaRN key; the others know two lengths and a factor.
 bool loads_all_yarn_keys(const PeerReading& r) {
@@ -97,11 +93,6 @@ constexpr PeerRule rules[] = {
     {of(transformers), "attn_factor is no key of its own: A is the formula alone",
      [](PeerReading& r) {
        if (auto* s = keyed_yarn(r)) s->attn_factor = 1;
-     }},
-    {of(transformers),
-     "truncate in the dictionary of a layer type is not seen: the ends of the ramp are rounded",
-     [](PeerReading& r) {
-       if (auto* s = get<Yarn>(r); s != nullptr && r.truncate_is_nested) s->truncate = true;
      }},
     {of(vllm, sglang), "attention_factor is not handed on to YaRN, so A is its formula",
      [](PeerReading& r) {

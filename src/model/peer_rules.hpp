@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <rotary/peer.hpp>
+#include <rotary/model.hpp>
 #include <rotary/scaling.hpp>
 #include <span>
 #include <string>
@@ -16,17 +16,29 @@ namespace rotary::impl {
 /// A rope's description, as far as peers read it; rules change it into theirs.
 struct PeerReading {
   Scaling scaling;
+  std::optional<double> base = {};           ///< empty: frequencies of the file's own
+  std::int64_t head_dim = 0;                 ///< lanes
+  std::int64_t rotary_dim = 0;               ///< lanes
+  std::int64_t rotary_offset = 0;            ///< lanes
   std::optional<std::int64_t> length = {};   ///< that chooses the frequencies
   std::vector<std::uint8_t> axis = {};       ///< of each pair
   std::optional<std::int64_t> context = {};  ///< max_position_embeddings
   std::string_view model_type = {};
+  std::string_view rope_name = {};  ///< "global", "local", "default", ...
+  RopeWording wording = {};
   bool is_gguf = false;
+  bool is_config = false;  ///< a config.json, as Hugging Face's code reads it
   bool is_of_text = true;  ///< not of an image encoder, which has its own code
   bool is_latent = false;  ///< latent attention: part of the head turns, behind one that does not
   bool original_length_assumed = false;  ///< nobody states it
-  bool magnitude_is_settled = false;     ///< A is the architecture's, not a key's: every peer has it
-  bool truncate_is_nested = false;       ///< in the dictionary of a layer type
+  std::string_view refusal = {};         ///< what becomes of the file, where the peer cannot run it
 };
+
+/// A set of peers.
+template <class... Peers>
+constexpr unsigned of(Peers... peers) {
+  return ((1U << static_cast<unsigned>(peers)) | ...);
+}
 
 struct PeerRule {
   unsigned peers;
@@ -38,6 +50,8 @@ struct PeerRule {
 
 /// In the order in which they apply.
 std::span<const PeerRule> peer_rules() noexcept;
+/// The first of all: what Transformers' config and rotary classes do not look at.
+std::span<const PeerRule> transformers_rules() noexcept;
 
 /// Error unless the peer has such a scaling type.
 Status check_peer_type(Peer peer, std::string_view scaling_type);

@@ -19,51 +19,49 @@ bool is_value(const ModelValue& value, std::size_t rope, std::string_view key) {
   return value.rope == rope && value.key == key;
 }
 
-/// "rope_parameters.full_attention.truncate", not "text_config.rope_parameters.truncate".
-bool is_of_a_layer_type(std::string_view key) {
-  const std::string_view dictionary = key.substr(0, key.rfind('.'));
-  return key.find('.') != key.npos && !dictionary.ends_with("rope_parameters") &&
-         !dictionary.ends_with("rope_scaling");
-}
-
 impl::PeerReading reading_of(const Model& model, std::size_t rope, std::optional<std::int64_t> length) {
   const ModelRope& entry = model.ropes()[rope];
   impl::PeerReading reading{.scaling = entry.rope.spectrum().scaling(), .length = length};
   reading.context = entry.context;
+  reading.base = entry.rope.spectrum().base();
+  reading.head_dim = entry.rope.head_dim();
+  reading.rotary_dim = entry.rope.rotary_dim();
+  reading.rotary_offset = entry.rope.rotary_offset();
   reading.model_type = model.model_type();
+  reading.rope_name = entry.name;
+  reading.wording = entry.wording;
   reading.is_gguf = model.source() == Model::Source::gguf;
+  reading.is_config = model.source() == Model::Source::hf_config || model.source() == Model::Source::preset;
   reading.is_of_text = entry.name != "vision";
   reading.is_latent = entry.rope.rotary_offset() > 0;
   reading.axis.assign(entry.rope.spectrum().axis().begin(), entry.rope.spectrum().axis().end());
   for (const ModelValue& value : model.values()) {
     if (is_value(value, rope, "original_max_position_embeddings"))
       reading.original_length_assumed = value.assumed;
-    if (is_value(value, rope, "attention_factor")) {
-      const auto* yarn = std::get_if<scaling::Yarn>(&reading.scaling);
-      reading.magnitude_is_settled =
-          yarn != nullptr && yarn->attention_factor && !value.from.ends_with("attention_factor");
-    }
-    if (is_value(value, rope, "truncate")) reading.truncate_is_nested = is_of_a_layer_type(value.from);
   }
   return reading;
 }
 
 /// Frequencies of the file's own have no formula to read otherwise.
 Result<Spectrum> spectrum_of(const Spectrum& stated, const impl::PeerReading& reading) {
-  if (!stated.base()) return stated.with_axis(reading.axis);
-  const auto made = Spectrum::make({.rotary_dim = 2 * stated.pairs(),
-                                    .base = *stated.base(),
+  if (!reading.refusal.empty()) return impl::failure(StatusCode::unsupported, reading.refusal);
+  if (!reading.base) return stated.with_axis(reading.axis);
+  const auto made = Spectrum::make({.rotary_dim = reading.rotary_dim,
+                                    .base = *reading.base,
                                     .scaling = reading.scaling,
                                     .length = reading.length});
-  return made ? made->with_axis(reading.axis) : made;
+  if (!made) return made;
+  const auto divided = stated.divisors().empty() ? made : made->divided_by(stated.divisors());
+  return divided ? divided->with_axis(reading.axis) : divided;
 }
 
-Result<Rope> with_spectrum(const Rope& rope, const Result<Spectrum>& spectrum) {
+Result<Rope> rope_of(const Rope& rope, const impl::PeerReading& reading) {
+  const auto spectrum = spectrum_of(rope.spectrum(), reading);
   if (!spectrum) return spectrum.status();
   return Rope::make({.spectrum = *spectrum,
                      .pairing = rope.pairing(),
                      .head_dim = rope.head_dim(),
-                     .rotary_offset = rope.rotary_offset(),
+                     .rotary_offset = reading.rotary_offset,
                      .direction = rope.direction(),
                      .policy = rope.policy()});
 }
@@ -95,6 +93,10 @@ void restate(std::vector<ModelValue>& values, std::size_t rope, const Scaling& b
   const std::string from = impl::message("as ", name(after.peer));
   Fields now = fields_of(theirs.scaling());
   now.insert(now.begin(), {"scaling", std::string(name(theirs.scaling()))});
+  now.insert(now.begin(), {"rotary_dim", after.rope->rotary_dim()});
+  if (after.rope->rotary_offset() != 0)
+    now.insert(now.begin(), {"rotary_offset", after.rope->rotary_offset()});
+  if (theirs.base()) now.insert(now.begin(), {"base", *theirs.base()});
   now.emplace_back("attention_factor", theirs.attention_factor());
   const auto is_kept = [&](std::string_view key) {
     return std::ranges::find(now, key, &Fields::value_type::first) != now.end();
@@ -152,7 +154,7 @@ Result<Rope> Model::rope_at(std::size_t rope, std::int64_t length) const {
     return impl::failure(StatusCode::out_of_range, origin_, ": rope ", rope, ": there are ", ropes_.size());
   }
   const Rope& stated = ropes_[rope].rope;
-  return with_spectrum(stated, spectrum_of(stated.spectrum(), reading_of(*this, rope, length)));
+  return rope_of(stated, reading_of(*this, rope, length));
 }
 
 PeerRope Model::rope_as(Peer peer, std::size_t rope, std::optional<std::int64_t> length) const {
@@ -163,15 +165,21 @@ PeerRope Model::rope_as(Peer peer, std::size_t rope, std::optional<std::int64_t>
   const Rope& stated = ropes_[rope].rope;
   const std::string_view type = rotary::name(stated.spectrum().scaling());
   if (Status status = impl::check_peer_type(peer, type); !status.ok()) return {peer, status};
+  if (Status status = impl::check_peer_type(peer, "divided");
+      !stated.spectrum().divisors().empty() && !status.ok())
+    return {peer, status};
   impl::PeerReading reading = reading_of(*this, rope, length ? length : length_);
-  PeerRope result{peer, with_spectrum(stated, spectrum_of(stated.spectrum(), reading))};
-  for (const impl::PeerRule& rule : impl::peer_rules()) {
-    if (!rule.is_of(peer)) continue;
-    rule.apply(reading);
-    auto next = with_spectrum(stated, spectrum_of(stated.spectrum(), reading));
-    if (!changed(result.rope, next)) continue;
-    result.reasons.emplace_back(rule.sentence);
-    result.rope = std::move(next);
+  PeerRope result{peer, rope_of(stated, reading)};
+  for (const auto rules : {impl::transformers_rules(), impl::peer_rules()}) {
+    for (const impl::PeerRule& rule : rules) {
+      if (!rule.is_of(peer)) continue;
+      rule.apply(reading);
+      auto next = rope_of(stated, reading);
+      if (!reading.refusal.empty()) return {peer, next};
+      if (!changed(result.rope, next)) continue;
+      result.reasons.emplace_back(rule.sentence);
+      result.rope = std::move(next);
+    }
   }
   if (const auto* rule = impl::peer_length_rule(peer, type)) {
     result.length_rule = rule->rule;

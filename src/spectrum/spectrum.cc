@@ -184,6 +184,24 @@ Result<Spectrum> Spectrum::with_axis(std::span<const std::uint8_t> axis) const {
   return copy;
 }
 
+Result<Spectrum> Spectrum::divided_by(std::span<const double> divisors) const {
+  if (divisors.size() != inv_freq_.size()) {
+    return invalid("divisors: ", divisors.size(), " numbers, must be one a pair, ", inv_freq_.size());
+  }
+  Spectrum copy = *this;
+  for (std::size_t i = 0; i < divisors.size(); ++i) {
+    if (!(divisors[i] > 0)) return invalid("divisors[", i, "] ", divisors[i], ": must be positive");
+    const bool still = divisors[i] >= scaling::Divided::no_rotation;
+    copy.inv_freq_[i] = still ? 0 : inv_freq_[i] / divisors[i];
+    copy.inv_freq_fp32_[i] = still ? 0 : inv_freq_fp32_[i] / static_cast<float>(divisors[i]);
+    if (!std::isfinite(copy.inv_freq_[i]) || !std::isfinite(copy.inv_freq_fp32_[i])) {
+      return invalid("divisors[", i, "] ", divisors[i], ": the frequency must be finite in fp32");
+    }
+  }
+  copy.divisors_.assign(divisors.begin(), divisors.end());
+  return copy;
+}
+
 std::int64_t Spectrum::axes() const noexcept {
   const auto largest = std::max_element(axis_.begin(), axis_.end());
   return largest == axis_.end() ? 1 : std::int64_t{*largest} + 1;

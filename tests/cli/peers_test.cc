@@ -4,6 +4,7 @@
 
 #include "explain.hpp"
 #include "support/files.hpp"
+#include "unit/model/gguf_writer.hpp"
 
 namespace rotary::testing {
 namespace {
@@ -91,6 +92,51 @@ TEST(As, ReachesTableAndApply) {
   EXPECT_TRUE(has(ran.err, "rope \"default\", as vllm, angles exact, A = 1.2772588722239782 included"))
       << ran.err;
   EXPECT_EQ(run_command({"apply", "--help"}).out.find("--as PEER") != std::string::npos, true);
+}
+
+TEST(As, SaysWhereTransformersTurnsMoreOfTheHead) {
+  const TemporaryFolder folder;
+  write_file(folder / "config.json",
+             R"({"model_type": "llama", "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2,
+                 "max_position_embeddings": 4096, "rope_theta": 10000.0, "partial_rotary_factor": 0.5})");
+  const std::string text = words({folder / "config.json"});
+  EXPECT_TRUE(
+      has(text,
+          "transformers: it turns 128 lanes instead of 64, and so all pairs otherwise. Why: its class "
+          "turns the whole head: no key of a part of it is read"))
+      << text;
+  const Json json = explain_json({folder / "config.json", "--as", "transformers"});
+  EXPECT_EQ(json["ropes"][0]["rotary_dim"], 128);
+  EXPECT_EQ(json["values"][1]["key"], "rotary_dim");
+  EXPECT_EQ(json["values"][1]["value"], 128);
+  EXPECT_EQ(json["values"][1]["from"], "as transformers");
+}
+
+TEST(Explain, TellsBothSourcesOfARopesNumbers) {
+  const TemporaryFolder folder;
+  write_file(folder / "both.gguf", GgufWriter("llama")
+                                       .set("attention.key_length", 8U)
+                                       .set("block_count", 2U)
+                                       .set("context_length", 131072U)
+                                       .set("rope.freq_base", 1e6F)
+                                       .set("rope.scaling.type", std::string("yarn"))
+                                       .set("rope.scaling.factor", 4.0F)
+                                       .set("rope.scaling.original_context_length", 32768U)
+                                       .divisors({1, 1, 2, 8})
+                                       .bytes());
+  const std::string text = words({folder / "both.gguf"});
+  EXPECT_TRUE(has(text, "yarn: ")) << text;
+  EXPECT_TRUE(has(text, "and after it each pair is divided once more: - divisors 4 numbers from 1 to 8"))
+      << text;
+  EXPECT_TRUE(has(text, "base 1000000: "));
+  EXPECT_FALSE(has(text, "no scaling"));
+  EXPECT_TRUE(has(text, "transformers, vllm, sglang: cannot run it: scaling type divided: ")) << text;
+  const Json json = explain_json({folder / "both.gguf"});
+  const Json scaling = json["ropes"][0]["scaling"];
+  EXPECT_EQ(scaling["type"], "yarn");
+  EXPECT_EQ(scaling["factor"], 4);
+  EXPECT_EQ(scaling["divisors"], Json::array({1, 1, 2, 8}));
+  EXPECT_EQ(json["ropes"][0]["base"], 1e6);
 }
 
 TEST(As, RefusesWhatThePeerCannotRun) {

@@ -26,6 +26,11 @@ std::int64_t last_position(std::int64_t tokens) { return std::max<std::int64_t>(
 
 std::string angle_words(const PeerReport& report) {
   const auto& d = report.difference;
+  const std::int64_t ours = report.ours.rotary_dim(), theirs = report.theirs.rope->rotary_dim();
+  if (ours != theirs) {
+    return "it turns " + std::to_string(theirs) + " lanes instead of " + std::to_string(ours) +
+           ", and so all pairs otherwise";
+  }
   const std::string pairs = std::to_string(d.pairs) + (d.pairs == 1 ? " pair" : " pairs");
   if (d.angle == 0) return pairs + " follow another axis";
   const double turns = std::fabs(d.angle) / (2 * std::numbers::pi);
@@ -113,6 +118,7 @@ Json peers_json(const std::vector<PeerReport>& reports) {
   for (const PeerReport& report : reports) {
     const bool runs = report.theirs.rope.ok();
     const auto& d = report.difference;
+    const bool as_wide = runs && report.theirs.rope->rotary_dim() == report.ours.rotary_dim();
     const Json rule = report.theirs.length_rule ? Json(name(*report.theirs.length_rule)) : Json();
     all.push_back(
         {{"rope", report.rope},
@@ -124,8 +130,8 @@ Json peers_json(const std::vector<PeerReport>& reports) {
          {"attention_factor", or_null(runs ? report.theirs.rope->spectrum().attention_factor() : 0, runs)},
          {"softmax_factor", or_null(runs ? report.theirs.rope->spectrum().softmax_factor() : 0, runs)},
          {"pairs_that_differ", d.pairs},
-         {"worst_pair", d.pairs > 0 ? Json(d.worst_pair) : Json()},
-         {"angle_difference", or_null(d.angle, d.pairs > 0)},
+         {"worst_pair", as_wide && d.pairs > 0 ? Json(d.worst_pair) : Json()},
+         {"angle_difference", or_null(d.angle, as_wide && d.pairs > 0)},
          {"length_rule", rule},
          {"reasons",
           runs ? Json(report.theirs.reasons) : Json::array({report.theirs.rope.status().message()})}});

@@ -42,15 +42,16 @@ Json axis_sections(const Spectrum& spectrum) {
   return sections;
 }
 
-Json scaling_json(const Scaling& scaling) {
-  Json json{{"type", name(scaling)}};
+Json scaling_json(const Spectrum& spectrum) {
+  Json json{{"type", name(spectrum.scaling())}};
   std::visit(
       [&](const auto& type) {
         type.fields(type, [&](std::string_view field, const auto& value) {
           json[std::string(field)] = json_of(value);
         });
       },
-      scaling);
+      spectrum.scaling());
+  if (!spectrum.divisors().empty()) json["divisors"] = spectrum.divisors();
   return json;
 }
 
@@ -62,7 +63,7 @@ Json rope_json(const ModelRope& entry, std::optional<std::int64_t> length) {
           {"rotary_dim", rope.rotary_dim()},
           {"rotary_offset", rope.rotary_offset()},
           {"base", json_of(spectrum.base())},
-          {"scaling", scaling_json(spectrum.scaling())},
+          {"scaling", scaling_json(spectrum)},
           {"pairing", name(rope.pairing())},
           {"direction", name(rope.direction())},
           {"axis_sections", axis_sections(spectrum)},

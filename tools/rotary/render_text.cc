@@ -172,6 +172,10 @@ std::string scaling_text(const Model& model, std::size_t index, std::optional<st
     }
   };
   std::visit([&](const auto& type) { type.fields(type, visit); }, spectrum.scaling());
+  if (const auto divisors = spectrum.divisors(); !divisors.empty()) {
+    text += item("", "and after it each pair is divided once more:");
+    field("divisors", std::vector<double>(divisors.begin(), divisors.end()));
+  }
   if (const std::string choice = choice_words(spectrum); !choice.empty()) {
     text += item(
         "", "in use: " + choice +

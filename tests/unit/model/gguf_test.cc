@@ -83,6 +83,38 @@ TEST(GgufModel, DivisorsAreLlama3Scaling) {
                "rope_freqs.weight[5] 0: must be positive");
 }
 
+// ggml divides the position's angle first and mixes YaRN's two frequencies then: both count. Expected: that, apart.
+TEST(GgufModel, DivisorsBesideYarn) {
+  std::vector<float> divisors;
+  for (int i = 0; i < 64; ++i) divisors.push_back(1 + static_cast<float>(i) / 16);
+  auto file = std::move(GgufWriter("llama")
+                            .set("attention.key_length", 128U)
+                            .set("block_count", 2U)
+                            .set("context_length", 131072U)
+                            .set("rope.freq_base", 1e6F)
+                            .set("rope.scaling.type", "yarn")
+                            .set("rope.scaling.factor", 4.0F)
+                            .set("rope.scaling.original_context_length", 32768U)
+                            .divisors(divisors));
+  const auto model = file.load();
+  ASSERT_SUCCEEDS(model);
+  const Spectrum& spectrum = model->ropes()[0].rope.spectrum();
+  EXPECT_TRUE(std::holds_alternative<scaling::Yarn>(spectrum.scaling()));
+  EXPECT_EQ(spectrum.base(), 1e6);
+  ASSERT_EQ(spectrum.divisors().size(), 64U);
+  EXPECT_NEAR(spectrum.inv_freq()[10] / 0.0710635067501205, 1, 1e-14);
+  EXPECT_NEAR(spectrum.inv_freq()[30] / 0.0003702125152163485, 1, 1e-14);
+  EXPECT_NEAR(spectrum.inv_freq()[63] / 6.283229168363137e-08, 1, 1e-14);
+  EXPECT_NEAR(spectrum.attention_factor(), 1.1386294361119891, 1e-15);
+  EXPECT_EQ(model->as(Peer::llama_cpp)->ropes()[0].rope, model->ropes()[0].rope);
+  EXPECT_FAILS(model->as(Peer::vllm), StatusCode::unsupported, "scaling type divided: vllm has none");
+  EXPECT_EQ(model->rope_at(0, 100).value(), model->ropes()[0].rope);
+  EXPECT_FAILS(file.divisors(divisors, "rope_factors_long.weight")
+                   .divisors(divisors, "rope_factors_short.weight")
+                   .load(),
+               StatusCode::malformed, "rope_freqs.weight and rope_factors_long.weight: must be one of them");
+}
+
 TEST(GgufModel, LongropeArrivesAsTwoTensors) {
   std::vector<float> ones(48, 1), rising(48);
   for (std::size_t i = 0; i < 48; ++i) rising[i] = 1 + static_cast<float>(i) / 4;

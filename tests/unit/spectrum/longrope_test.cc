@@ -101,6 +101,26 @@ TEST(Divided, DividesEachPair) {
   EXPECT_EQ(s.base(), 10000);
 }
 
+TEST(Divided, BesideAnotherScaling) {
+  const auto yarn =
+      Spectrum::make({.rotary_dim = 8, .scaling = scaling::Yarn{.factor = 4}, .axis_sections = {2, 2}})
+          .value();
+  const auto s = yarn.divided_by(std::vector<double>{1, 2, 1e30, 4}).value();
+  EXPECT_EQ(s.inv_freq()[1], yarn.inv_freq()[1] / 2);
+  EXPECT_EQ(s.inv_freq()[2], 0);
+  EXPECT_EQ(s.scaling(), yarn.scaling());
+  EXPECT_EQ(s.attention_factor(), yarn.attention_factor());
+  EXPECT_EQ(s.axes(), 2);
+  EXPECT_EQ(s.divisors()[3], 4);
+  EXPECT_NE(s, yarn);
+  EXPECT_EQ(yarn.divided_by(std::vector<double>{1, 2}).status().message(),
+            "divisors: 2 numbers, must be one a pair, 4");
+  EXPECT_EQ(yarn.divided_by(std::vector<double>{1, 2, 0, 4}).status().message(),
+            "divisors[2] 0: must be positive");
+  EXPECT_EQ(yarn.divided_by(std::vector<double>{1e-300, 1, 1, 1}).status().message(),
+            "divisors[0] 1e-300: the frequency must be finite in fp32");
+}
+
 TEST(Divided, RefusesTheInverseOfWhatItNeeds) {
   const auto error = [](const std::vector<double>& divisors) {
     const auto s = Spectrum::make({.rotary_dim = 8, .scaling = scaling::Divided{divisors}});
