@@ -93,13 +93,14 @@ def test_explain_is_the_commands_text() -> None:
 
 
 def test_other_systems_read_the_same_file() -> None:
-    model = rotary.Model.from_config("ministral-3-3b")
-    assert [rope.of_layers for rope in model.ropes] == [True, False][: len(model.ropes)]
-    theirs = model.as_peer("vllm")
+    yarn = {"rope_type": "yarn", "factor": 16.0, "original_max_position_embeddings": 16384, "attention_factor": 1.0}
+    model = rotary.Model.from_config({"model_type": "llama", "head_dim": 128, "num_hidden_layers": 2,
+                                      "max_position_embeddings": 262144, "rope_scaling": yarn})
+    theirs = model.as_peer("sglang")
     assert theirs.rope() != model.rope() and theirs.rope().attention_factor != model.rope().attention_factor
-    shown = rotary.explain(model, peer="vllm")
+    shown = rotary.explain(model, peer="sglang")
     assert shown["ropes"][0]["attention_factor"] == theirs.rope().attention_factor
-    assert "vllm" in str(shown)
+    assert "sglang" in str(shown)
     with pytest.raises(ValueError, match='peer "tgi": expected transformers, llama.cpp, vllm, sglang or mlx'):
         model.as_peer("tgi")
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources: Transformers 5.24 modeling_rope_utils.py; vLLM's and SGLang's rotary_embedding/, mlx-lm 0.32
+// Sources: Transformers 5.24 modeling_rope_utils.py; vLLM 0.32's and SGLang's rotary_embedding/, mlx-lm 0.32
 // rope_utils.py; llama.cpp's llama-context.cpp, the loaders of its models and its converters.
 #include "model/peer_rules.hpp"
 
@@ -66,6 +66,10 @@ bool is_long(const LongRope& s, const PeerReading& r) {
 
 constexpr PeerRule rules[] = {
     // YaRN. First what the description is taken for, then its keys.
+    {of(transformers, vllm), "attn_factor is no key of its own: A is the formula alone",
+     [](PeerReading& r) {
+       if (auto* s = keyed_yarn(r)) s->attn_factor = 1;
+     }},
     {of(vllm, sglang),
      "latent attention is taken for deepseek_yarn: A = attn_factor g(mscale) / g(mscale_all_dim), where "
      "mscale is 1 and mscale_all_dim 0 unless stated; attention_factor and truncate are not read",
@@ -90,17 +94,9 @@ constexpr PeerRule rules[] = {
        if (auto* s = get<Yarn>(r); s != nullptr && r.original_length_assumed)
          s->original_max_position_embeddings = 4096;
      }},
-    {of(transformers), "attn_factor is no key of its own: A is the formula alone",
-     [](PeerReading& r) {
-       if (auto* s = keyed_yarn(r)) s->attn_factor = 1;
-     }},
-    {of(vllm, sglang), "attention_factor is not handed on to YaRN, so A is its formula",
+    {of(sglang), "attention_factor is not handed on to YaRN, so A is its formula",
      [](PeerReading& r) {
        if (auto* s = keyed_yarn(r)) s->attention_factor.reset();
-     }},
-    {of(vllm), "mscale and mscale_all_dim are not handed on to plain YaRN: A = 0.1 ln(factor) + 1",
-     [](PeerReading& r) {
-       if (auto* s = keyed_yarn(r)) s->mscale.reset(), s->mscale_all_dim.reset();
      }},
     {of(sglang), "plain YaRN has no softmax factor",
      [](PeerReading& r) {
@@ -245,8 +241,7 @@ struct PeerTypes {
 constexpr PeerTypes types[] = {
     {transformers, "default linear dynamic yarn longrope llama3 proportional ntk_alpha dinov3"},
     {llama_cpp, "default linear yarn longrope llama3 proportional ntk_alpha divided"},
-    {vllm,
-     "default linear dynamic yarn deepseek_yarn telechat3-yarn longrope llama3 proportional ntk ntk_alpha"},
+    {vllm, "default linear dynamic yarn deepseek_yarn longrope llama3 proportional ntk ntk_alpha"},
     {sglang, "default linear dynamic yarn deepseek_yarn longrope llama3 proportional ntk_alpha"},
     {mlx,
      "default linear dynamic yarn deepseek_yarn telechat3-yarn longrope llama3 proportional ntk_alpha "

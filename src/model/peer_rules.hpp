@@ -31,7 +31,7 @@ struct PeerReading {
   bool is_of_text = true;  ///< not of an image encoder, which has its own code
   bool is_latent = false;  ///< latent attention: part of the head turns, behind one that does not
   bool original_length_assumed = false;  ///< nobody states it
-  std::string_view refusal = {};         ///< what becomes of the file, where the peer cannot run it
+  bool is_refused = false;  ///< the peer cannot run what the last rule met
 };
 
 /// A set of peers.
@@ -44,6 +44,8 @@ struct PeerRule {
   unsigned peers;
   std::string_view sentence;
   void (*apply)(PeerReading&);
+  /// Instead: where it is met, the peer cannot run the file, and the sentence says why.
+  bool (*is_refused)(const PeerReading&) = nullptr;
 
   bool is_of(Peer peer) const noexcept { return (peers >> static_cast<unsigned>(peer) & 1U) != 0; }
 };

@@ -44,7 +44,6 @@ impl::PeerReading reading_of(const Model& model, std::size_t rope, std::optional
 
 /// Frequencies of the file's own have no formula to read otherwise.
 Result<Spectrum> spectrum_of(const Spectrum& stated, const impl::PeerReading& reading) {
-  if (!reading.refusal.empty()) return impl::failure(StatusCode::unsupported, reading.refusal);
   if (!reading.base) return stated.with_axis(reading.axis);
   const auto made = Spectrum::make({.rotary_dim = reading.rotary_dim,
                                     .base = *reading.base,
@@ -173,9 +172,10 @@ PeerRope Model::rope_as(Peer peer, std::size_t rope, std::optional<std::int64_t>
   for (const auto rules : {impl::transformers_rules(), impl::peer_rules()}) {
     for (const impl::PeerRule& rule : rules) {
       if (!rule.is_of(peer)) continue;
-      rule.apply(reading);
+      if (rule.is_refused != nullptr) reading.is_refused = rule.is_refused(reading);
+      if (rule.apply != nullptr) rule.apply(reading);
+      if (reading.is_refused) return {peer, impl::failure(StatusCode::unsupported, rule.sentence)};
       auto next = rope_of(stated, reading);
-      if (!reading.refusal.empty()) return {peer, next};
       if (!changed(result.rope, next)) continue;
       result.reasons.emplace_back(rule.sentence);
       result.rope = std::move(next);

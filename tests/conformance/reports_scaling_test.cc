@@ -30,7 +30,7 @@ TEST(Report41, AnExplicitAttentionFactorIsUsed) {
   EXPECT_EQ(a_of(R"("factor": 64, "attention_factor": 1.0)"), 1);
   EXPECT_NEAR(a_of(R"("factor": 64)"), 1.41588831, 1e-8);
   EXPECT_NEAR(yarn_model(R"("factor": 64, "attention_factor": 1.0)")
-                  .as(Peer::vllm)
+                  .as(Peer::sglang)
                   ->ropes()[0]
                   .rope.spectrum()
                   .attention_factor(),

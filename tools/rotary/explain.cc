@@ -29,7 +29,7 @@ void explain(const Options& options) {
 constexpr const char* footer = R"(Examples:
   rotary explain llama-3.1-8b
   rotary explain ./my-model/config.json --length 65536
-  rotary explain ministral-3-3b --as vllm
+  rotary explain gpt-oss-20b --as llama.cpp
   rotary explain model.gguf --json | jq '.ropes[0].inv_freq'
   rotary explain --base 500000 --head-dim 128 --scaling llama3 --factor 8)";
 

@@ -35,8 +35,9 @@ void show_text() {
 /// "local: 256 lanes half_split, base 10000; global: ..."
 std::string rope_words(const Model& model) {
   std::vector<std::string> all;
-  for (const auto& [name, rope, original, context, of_layers] : model.ropes()) {
-    std::string text = model.ropes().size() == 1 ? "" : name + ": ";
+  for (const ModelRope& entry : model.ropes()) {
+    const Rope& rope = entry.rope;
+    std::string text = model.ropes().size() == 1 ? "" : entry.name + ": ";
     text += std::to_string(rope.rotary_dim());
     if (rope.rotary_dim() != rope.head_dim()) text += " of " + std::to_string(rope.head_dim());
     text += " lanes " + std::string(rotary::name(rope.pairing()));

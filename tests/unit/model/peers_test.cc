@@ -57,11 +57,9 @@ TEST(Peers, AgreeOnAPlainModelAndOnLlama3) {
   }
 }
 
-TEST(Peers, VllmReadsNoMscalePairInPlainYarn) {
+TEST(Peers, TheMscalePairOfPlainYarnIsARatio) {
   const Model model = preset("ministral-3-3b");
-  EXPECT_NEAR(a_as(vllm, model), 1.2772588722, 1e-10);
-  for (const Peer peer : {transformers, llama_cpp, sglang, mlx})
-    EXPECT_EQ(a_as(peer, model), 1) << name(peer);
+  for (const Peer peer : peers) EXPECT_EQ(a_as(peer, model), 1) << name(peer);
   for (const Peer peer : peers) EXPECT_EQ(spectrum_as(peer, model).softmax_factor(), 1) << name(peer);
 }
 
@@ -86,17 +84,17 @@ TEST(Peers, LatentAttentionWithUnequalMscales) {
   EXPECT_NEAR(a_as(llama_cpp, model), 1, 1e-15) << "mscale is taken to be the stored logarithm's";
 }
 
-TEST(Peers, AttentionFactorIsReadByTransformersAlone) {
+TEST(Peers, AttentionFactorIsReadByTransformersAndVllm) {
   const Model model = read(yarn(R"("factor": 64.0, "attention_factor": 1.0)"));
-  EXPECT_EQ(a_as(transformers, model), 1);
-  for (const Peer peer : {llama_cpp, vllm, sglang, mlx})
+  for (const Peer peer : {transformers, vllm}) EXPECT_EQ(a_as(peer, model), 1) << name(peer);
+  for (const Peer peer : {llama_cpp, sglang, mlx})
     EXPECT_NEAR(a_as(peer, model), 1.41588831, 1e-8) << name(peer);
 }
 
-TEST(Peers, AttnFactorIsReadByVllmAndSglangAlone) {
+TEST(Peers, AttnFactorIsReadBySglangAlone) {
   const Model model = read(yarn(R"("factor": 4.0, "attn_factor": 0.8782488562869419)"));
-  for (const Peer peer : {vllm, sglang}) EXPECT_NEAR(a_as(peer, model), 1, 1e-9) << name(peer);
-  for (const Peer peer : {transformers, llama_cpp, mlx})
+  EXPECT_NEAR(a_as(sglang, model), 1, 1e-9);
+  for (const Peer peer : {transformers, llama_cpp, vllm, mlx})
     EXPECT_NEAR(a_as(peer, model), 1.1386294361, 1e-10) << name(peer);
 }
 
@@ -156,7 +154,8 @@ TEST(Peers, MlxTakes4096ForAnOriginalLengthThatNobodyStates) {
 TEST(Peers, TeleChat3IsPlainYarnToMlx) {
   const Model model = read(llama(R"(, "rope_scaling": {"rope_type": "telechat3-yarn", "factor": 1.0,
       "original_max_position_embeddings": 1024})"));
-  EXPECT_NEAR(a_as(vllm, model), 1.0970406053, 1e-10) << "0.07 ln 4 + 1, by the ratio of the lengths";
+  EXPECT_NEAR(model.ropes()[0].rope.spectrum().attention_factor(), 1.0970406053, 1e-10)
+      << "0.07 ln 4 + 1, by the ratio of the lengths";
   EXPECT_EQ(a_as(mlx, model), 1) << "by the factor of the file";
   EXPECT_FAILS(
       model.as(transformers), StatusCode::unsupported,
@@ -281,16 +280,16 @@ TEST(Peers, ValuesSayWhatThePeerChanged) {
   EXPECT_EQ(source_of(*theirs, "factor"), "rope_scaling.factor");
   EXPECT_EQ(std::get<std::string>(find_value(*theirs, "llama.cpp")->value),
             "truncate cannot be switched off: the ends of the ramp are rounded outwards");
-  const auto by_vllm = preset("ministral-3-3b").as(vllm);
-  EXPECT_EQ(find_value(*by_vllm, "mscale"), nullptr);
-  EXPECT_EQ(source_of(*by_vllm, "attention_factor"), "as vllm");
+  const auto by_sglang = read(yarn(R"("factor": 64.0, "attention_factor": 1.5)")).as(sglang);
+  EXPECT_EQ(source_of(*by_sglang, "attention_factor"), "as sglang");
+  EXPECT_NEAR(std::get<double>(find_value(*by_sglang, "attention_factor")->value), 1.41588831, 1e-8);
 }
 
 TEST(Peers, AModelOfFlagsToo) {
   const auto spectrum =
       Spectrum::make({.rotary_dim = 64, .scaling = scaling::Yarn{.factor = 64, .attention_factor = 1}});
   const auto model = Model::from_rope({.spectrum = *spectrum, .pairing = Pairing::interleaved});
-  const Rope theirs = model->as(vllm)->ropes()[0].rope;
+  const Rope theirs = model->as(sglang)->ropes()[0].rope;
   EXPECT_NEAR(theirs.spectrum().attention_factor(), 1.41588831, 1e-8);
   EXPECT_EQ(theirs.pairing(), Pairing::interleaved);
   const double own[] = {1, 0.5};
