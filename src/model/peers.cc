@@ -65,6 +65,11 @@ Result<Rope> rope_of(const Rope& rope, const impl::PeerReading& reading) {
                      .policy = rope.policy()});
 }
 
+bool reads_the_same(const impl::PeerReading& a, const impl::PeerReading& b) {
+  return a.scaling == b.scaling && a.base == b.base && a.rotary_dim == b.rotary_dim &&
+         a.rotary_offset == b.rotary_offset && a.length == b.length && a.axis == b.axis;
+}
+
 bool changed(const Result<Rope>& before, const Result<Rope>& after) {
   return !before || !after || !difference(*before, *after, 0).none();
 }
@@ -173,8 +178,10 @@ PeerRope Model::rope_as(Peer peer, std::size_t rope, std::optional<std::int64_t>
     for (const impl::PeerRule& rule : rules) {
       if (!rule.is_of(peer)) continue;
       if (rule.is_refused != nullptr) reading.is_refused = rule.is_refused(reading);
+      const impl::PeerReading before = reading;
       if (rule.apply != nullptr) rule.apply(reading);
       if (reading.is_refused) return {peer, impl::failure(StatusCode::unsupported, rule.sentence)};
+      if (reads_the_same(before, reading)) continue;
       auto next = rope_of(stated, reading);
       if (!changed(result.rope, next)) continue;
       result.reasons.emplace_back(rule.sentence);
