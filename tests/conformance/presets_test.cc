@@ -40,13 +40,14 @@ TEST(Presets, EqualTransformers) {
     const auto model = Model::from_preset(name);
     ASSERT_TRUE(model) << model.status().message();
     const auto theirs_of_it = model->as(Peer::transformers);
-    EXPECT_TRUE(theirs_of_it) << theirs_of_it.status().message();
+    EXPECT_NE(theirs_of_it.ok(), name == "hunyuan-vl");  // whose class deals no axes that could be described
     for (const json& expected : entry.at("ropes")) {
       SCOPED_TRACE(name + " " + expected.at("rope").get<std::string>());
       const ModelRope* found = model->find_rope(expected.at("rope").get<std::string>());
       ASSERT_NE(found, nullptr);
-      if (theirs_of_it)
+      if (theirs_of_it) {
         EXPECT_EQ(theirs_of_it->find_rope(found->name)->rope, found->rope) << "as Transformers";
+      }
       const Spectrum& spectrum = found->rope.spectrum();
       EXPECT_NEAR(spectrum.attention_factor(), expected.at("attention_factor"), 1e-12);
       auto theirs = expected.at("inv_freq").get<std::vector<double>>();
