@@ -116,6 +116,10 @@ class ScalingReader : GgufValues {
     auto list = divisors(name, rope.rotary_dim.value / 2);
     if (!list) return warn_of_missing_divisors(rope);
     if (list->empty()) return;
+    if (std::holds_alternative<scaling::LongRope>(rope.scaling.value)) {
+      return builder_.malformed(name, " and ", rope.scaling.from,
+                                ": must be one of them, the divisors of one scaling");
+    }
     if (!std::holds_alternative<scaling::None>(rope.scaling.value)) {
       rope.divisors = {*std::move(list), name};
       return;

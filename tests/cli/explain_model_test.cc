@@ -5,7 +5,6 @@
 
 #include "explain.hpp"
 #include "support/files.hpp"
-#include "unit/model/gguf_writer.hpp"
 
 namespace rotary::testing {
 namespace {
@@ -82,19 +81,6 @@ TEST(Explain, AlphaThatGrowsWithTheLength) {
   EXPECT_TRUE(
       has(flowing(explain({"qwen-1.8b"})), "this is the one up to there, since no --length is given"));
   EXPECT_TRUE(has(flowing(explain({"hunyuan-7b"})), "the same at every length"));
-}
-
-// A GGUF with a scaling and a tensor of divisors has both.
-TEST_F(Doubtful, AScalingAndDivisors) {
-  write_file(folder / "model.gguf", llama_gguf()
-                                        .set("rope.scaling.type", "yarn")
-                                        .set("rope.scaling.factor", 4.0F)
-                                        .divisors(std::vector<float>(64, 2.0F))
-                                        .bytes());
-  const std::string text = flowing(explain({folder / "model.gguf"}));
-  EXPECT_TRUE(
-      has(text, "scaling yarn, and then each pair is divided by its own number of rope_freqs.weight"));
-  EXPECT_FALSE(has(text, "no scaling"));
 }
 
 TEST_F(Doubtful, StrictRefuses) { EXPECT_REFUSES(3, "frobnicate", {"explain", config, "--strict"}); }

@@ -153,13 +153,6 @@ std::string alpha_words(const Model& model, std::size_t rope, std::optional<std:
 std::string scaling_text(const Model& model, std::size_t index, std::optional<std::int64_t> length) {
   const Spectrum& spectrum = model.ropes()[index].rope.spectrum();
   std::string text = item("scaling", type_words(spectrum.scaling()));
-  // Both leave frequencies that no type alone gives; what was read stands with the values.
-  const ModelValue *stated = find(model, index, "scaling"), *divisors = find(model, index, "divisors");
-  if (stated != nullptr && divisors != nullptr && std::holds_alternative<scaling::None>(spectrum.scaling())) {
-    text = item("scaling", std::get<std::string>(stated->value) +
-                               ", and then each pair is divided by its own number of " + divisors->from +
-                               "; the numbers of both are below");
-  }
   const auto field = [&](std::string_view key, const auto& value) {
     text += paragraph(std::string(indent, ' ') + "- ", indent + 2,
                       std::string(key) + " " + field_words(name(spectrum.scaling()), key, value));
