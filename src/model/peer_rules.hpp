@@ -31,7 +31,7 @@ struct PeerReading {
   bool is_of_text = true;  ///< not of an image encoder, which has its own code
   bool is_latent = false;  ///< latent attention: part of the head turns, behind one that does not
   bool original_length_assumed = false;  ///< nobody states it
-  bool is_refused = false;  ///< the peer cannot run what the last rule met
+  bool is_refused = false;               ///< the peer cannot run what the last rule met
 };
 
 /// A set of peers.
