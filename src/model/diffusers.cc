@@ -155,6 +155,10 @@ bool is_diffusers(const Json& document) {
          find(*object, "model_type") == nullptr;
 }
 
+bool is_generator(std::string_view class_name) noexcept {
+  return std::ranges::count(generators, class_name, &Generator::class_name) != 0;
+}
+
 void read_diffusers(const Json& document, ModelBuilder& builder) {
   const Keys top(document.get<Json::Object>(), "", builder);
   const auto name = top.text("_class_name");

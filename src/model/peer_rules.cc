@@ -65,6 +65,8 @@ bool is_long(const LongRope& s, const PeerReading& r) {
 }
 
 constexpr PeerRule rules[] = {
+    {of(transformers, llama_cpp, vllm, sglang, mlx), "a generator of images or video, which diffusers runs",
+     nullptr, [](const PeerReading& r) { return r.is_generator; }},
     // YaRN. First what the description is taken for, then its keys.
     {of(transformers, vllm), "attn_factor is no key of its own: A is the formula alone",
      [](PeerReading& r) {

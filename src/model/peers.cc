@@ -7,6 +7,7 @@
 #include "base/message.hpp"
 #include "base/names.hpp"
 #include "model/peer_rules.hpp"
+#include "model/readers.hpp"
 
 namespace rotary {
 namespace {
@@ -32,7 +33,8 @@ impl::PeerReading reading_of(const Model& model, std::size_t rope, std::optional
   reading.wording = entry.wording;
   reading.is_gguf = model.source() == Model::Source::gguf;
   reading.is_config = model.source() == Model::Source::hf_config || model.source() == Model::Source::preset;
-  reading.is_of_text = entry.name != "vision";
+  reading.is_of_text = !entry.name.starts_with("vision");
+  reading.is_generator = impl::is_generator(model.architecture());
   reading.is_latent = entry.rope.rotary_offset() > 0;
   reading.axis.assign(entry.rope.spectrum().axis().begin(), entry.rope.spectrum().axis().end());
   for (const ModelValue& value : model.values()) {

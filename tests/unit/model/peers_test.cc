@@ -274,6 +274,20 @@ TEST(Peers, AnImageEncoderIsNoTextModel) {
   for (const Peer peer : peers) EXPECT_EQ(model.as(peer)->find_rope("vision")->rope, vision) << name(peer);
 }
 
+TEST(Peers, AnImageEncoderOfTwoRopesIsNoTextModelEither) {
+  const Model model = preset("gemma-4");
+  const Rope& by_columns = model.find_rope("vision-x")->rope;
+  for (const Peer peer : peers)
+    EXPECT_EQ(model.as(peer)->find_rope("vision-x")->rope, by_columns) << name(peer);
+}
+
+TEST(Peers, NoneRunsAGeneratorOfImages) {
+  for (const Peer peer : peers) {
+    EXPECT_FAILS(preset("flux-1").as(peer), StatusCode::unsupported,
+                 "a generator of images or video, which diffusers runs");
+  }
+}
+
 TEST(Peers, ValuesSayWhatThePeerChanged) {
   const auto theirs = preset("gpt-oss-20b").as(llama_cpp);
   EXPECT_EQ(source_of(*theirs, "truncate"), "as llama.cpp");
