@@ -32,10 +32,10 @@ environment() {
 
 base=python/tests/requirements.txt heavy=python/tests/with_torch/requirements.txt
 environment base "$base"
-# The build tree is kept, so that the next build is a small one; ccache is found by CMake, and has the library's objects
-# where the preset `check` was built before.
+# The build tree is kept, so that the next build is a small one; ccache is found by CMake and, since the compiler has the
+# name it has there, gives the library's objects of the preset `check`.
 rm -rf build/python/wheel
-build/python/base/bin/pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps \
+CXX=${CXX:-c++} build/python/base/bin/pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps \
   --config-settings=build-dir=build/wheel --config-settings=cmake.define.ROTARY_WERROR=ON --wheel-dir build/python/wheel .
 
 if [[ $tier == numpy ]]; then
