@@ -3,6 +3,7 @@
 // positions are the caller's grids. Sources: diffusers' models/transformers/transformer_*.py of these names.
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "base/in_quotes.hpp"
 #include "model/hf_plans.hpp"
@@ -73,9 +74,7 @@ class DiffusersReader {
                                       generator_.axes_key};
     warn_about_similar_keys(config_.top, known, config_.builder);
     warn_about_misspellings(config_.top, config_.builder);
-    if (generator_.base_key.empty() && config_.top.find("rope_theta") != nullptr) {
-      config_.builder.warn(config_.top.path_of("rope_theta"), ": not read by ", generator_.class_name);
-    }
+    warn_about_others();
     const auto head_dim = head_dim_of(config_, false);
     if (!head_dim) return config_.builder.malformed("attention_head_dim: missing");
     RopeDescription rope;
@@ -88,6 +87,8 @@ class DiffusersReader {
     if (const auto& option = config_.builder.options().pairing) rope.pairing = {*option, "option pairing"};
     rope.direction = {Direction::forward, "default"};
     const auto lanes = read_axes(head_dim->value);
+    if (config_.builder.failed()) return;
+    check_sum(lanes, *head_dim);
     if (config_.builder.failed()) return;
     const auto spectrum = Spectrum::axial(lanes.value, rope.base.value);
     if (!spectrum) return config_.builder.malformed(lanes.from, ": ", spectrum.status().message());
@@ -102,6 +103,24 @@ class DiffusersReader {
   }
 
  private:
+  /// Keys by which another class, or nobody, states axes and base.
+  void warn_about_others() {
+    for (const std::string_view key : {"axes_dims_rope", "rope_axes_dim", "axes_dims", "axes_dim_rope",
+                                       "rope_theta", "theta", "rope_base"}) {
+      if (key == generator_.axes_key || key == generator_.base_key || config_.top.find(key) == nullptr)
+        continue;
+      config_.builder.warn(config_.top.path_of(key), ": not read by ", generator_.class_name);
+    }
+  }
+
+  /// The axes fill the head: diffusers multiplies all of its lanes.
+  void check_sum(const Sourced<std::vector<std::int64_t>>& lanes, const Sourced<std::int64_t>& head_dim) {
+    const auto sum = std::accumulate(lanes.value.begin(), lanes.value.end(), std::int64_t{0});
+    if (sum == head_dim.value) return;
+    config_.builder.malformed(lanes.from, ": sum ", sum, ", expected head_dim ", head_dim.value, " (",
+                              head_dim.from, ")");
+  }
+
   /// Lanes of each axis.
   Sourced<std::vector<std::int64_t>> read_axes(std::int64_t head_dim) {
     if (generator_.axes_key.empty()) {
@@ -137,6 +156,10 @@ class DiffusersReader {
         return config_.builder.malformed(layers->from, " ", layers->value, ": must be from 0 to ",
                                          most_layers);
       if (layers) count += layers->value;
+    }
+    if (count > most_layers) {
+      return config_.builder.malformed("num_layers + num_single_layers ", count, ": must be from 0 to ",
+                                       most_layers);
     }
     if (count == 0) config_.builder.warn("num_layers: missing, so nothing is known about the layers");
     config_.builder.set_layers(std::vector<std::optional<std::size_t>>(static_cast<std::size_t>(count), 0));

@@ -50,7 +50,7 @@ std::optional<Dialect> dialect_of(const Json& document) {
   if (!has_any(*object, {"dim"}) || !has_any(*object, {"n_layers"}) || !has_any(*object, {"n_heads"})) {
     return std::nullopt;
   }
-  if (has_any(*object, {"rope_head_dim"}) && has_any(*object, {"compress_ratios"}))
+  if (has_any(*object, {"rope_head_dim", "compress_ratios", "compress_rope_theta"}))
     return Dialect::deepseek_v4;
   if (has_any(*object, {"qk_rope_head_dim"}) &&
       has_any(*object, {"inter_dim", "moe_inter_dim", "rope_factor", "original_seq_len"})) {
@@ -69,9 +69,15 @@ class ParamsReader {
     builder_.add_value({0, "model_type", std::string(facts_.model_type), "derived: the keys of the file"});
     warn_about_similar_keys(top_, facts_.rope_keys, builder_);
     const LayerPlan layers = read_layers(config_);
+    if (dialect == Dialect::deepseek_v4) check_ratios();
     RopeDescription rope;
     dialect == Dialect::deepseek_v4 ? read_window_at_end(rope)
                                     : read_window(config_, {"default", "", nothing_, nothing_}, rope);
+    if (dialect == Dialect::deepseek_v3 && top_.find("qk_nope_head_dim") == nullptr) {
+      constexpr std::int64_t still = 128;
+      rope.rotary_offset = {still, constant()};
+      rope.head_dim.value += still;
+    }
     rope.scaling = {scaling::None{}, "default: no scaling stated"};
     rope.direction = {Direction::forward, "default"};
     rope.pairing = {facts_.pairing, message("how ", facts_.code, " rotates")};
@@ -248,14 +254,41 @@ class ParamsReader {
     const auto length = or_constant("original_seq_len", 4096);
     if (!rope.context) rope.context = Sourced<std::int64_t>{16384, message("max_seq_len: ", constant())};
     if (static_cast<double>(rope.context->value) <= length.value) {
-      rope.scaling.from = message("derived: ", rope.context->from, " is not over ", length.from);
+      rope.scaling.from = lengths_words(rope, " is not over ", length);
       return;
     }
     auto yarn = read_deepseek_yarn<scaling::DeepseekYarn>(rope, length);
     const auto scale = or_constant("mscale", 1);
     take(rope, "mscale", yarn.mscale, scale);
     take(rope, "mscale_all_dim", yarn.mscale_all_dim, scale);
-    rope.scaling = {yarn, message("derived: ", rope.context->from, " is over ", length.from)};
+    rope.scaling = {yarn, lengths_words(rope, " is over ", length)};
+  }
+  std::string lengths_words(const RopeDescription& rope, std::string_view relation,
+                            const Sourced<double>& length) const {
+    const auto whose = [&](std::string_view key) {
+      return top_.find(key) == nullptr ? message(" (", constant(), ")") : std::string();
+    };
+    const bool positions = top_.find("max_position_embeddings") != nullptr;
+    return message("derived: ", positions ? "max_position_embeddings" : "max_seq_len", " ",
+                   rope.context->value, positions ? "" : whose("max_seq_len"), relation, "original_seq_len ",
+                   length.value, whose("original_seq_len"));
+  }
+
+  /// Without a ratio nobody knows which of the two ropes a layer has.
+  void check_ratios() {
+    const auto ratios = top_.numbers("compress_ratios");
+    const std::string path = top_.path_of("compress_ratios");
+    if (!ratios || ratios->value.empty()) {
+      return builder_.malformed(path, ": expected one number a layer, got ",
+                                ratios ? "an empty list" : "none");
+    }
+    for (const double ratio : ratios->value) {
+      if (ratio < 0) return builder_.malformed(path, ": ", ratio, ": must be 0 (no compression) or more");
+    }
+    for (const auto key : {"mscale", "qk_rope_head_dim", "qk_nope_head_dim"}) {
+      if (top_.find(key) != nullptr)
+        builder_.warn(top_.path_of(key), ": not read by ", facts_.code, " of V4");
+    }
   }
 
   void read_window_at_end(RopeDescription& rope) {
@@ -280,6 +313,9 @@ class ParamsReader {
     rope.name = "compress";
     rope.base = or_constant("compress_rope_theta", 40000);
     const auto length = or_constant("original_seq_len", 0);
+    if (length.value < 0) {
+      return builder_.malformed(length.from, " ", length.value, ": must be 0 (no scaling) or more tokens");
+    }
     if (length.value > 0) {
       auto yarn = read_deepseek_yarn<scaling::Yarn>(rope, length);
       take(rope, "attention_factor", yarn.attention_factor, Sourced<double>{1, constant()});

@@ -229,9 +229,25 @@ TEST(DeepSeek, V3ByTheConstantsOfItsCode) {
 TEST(DeepSeek, V3WithoutScalingWithinTheOriginalLength) {
   const auto model = load(std::string(deepseek_v3) + R"(, "max_seq_len": 4096, "mscale": 0.707})");
   EXPECT_EQ(name(model.ropes()[0].rope.spectrum().scaling()), "default");
-  EXPECT_EQ(source_of(model, "scaling"), "derived: max_seq_len is not over default of DeepSeek's code");
+  EXPECT_EQ(source_of(model, "scaling"),
+            "derived: max_seq_len 4096 is not over original_seq_len 4096 (default of DeepSeek's code)");
   const auto longer = load(std::string(deepseek_v3) + R"(, "max_seq_len": 8192, "mscale": 0.707})");
   EXPECT_NEAR(longer.ropes()[0].rope.spectrum().softmax_factor(), 1.5896261652, 1e-10);
+}
+
+TEST(DeepSeek, V3WithoutTheLanesThatStandStill) {
+  const auto model = load(R"({"dim": 2048, "inter_dim": 10944, "n_layers": 27, "n_heads": 16,
+                              "qk_rope_head_dim": 64})");
+  EXPECT_EQ(model.ropes()[0].rope.head_dim(), 192);
+  EXPECT_EQ(model.ropes()[0].rope.rotary_offset(), 128);
+  EXPECT_EQ(source_of(model, "rotary_offset"), "default of DeepSeek's code");
+  EXPECT_EQ(
+      source_of(model, "scaling"),
+      "derived: max_seq_len 16384 (default of DeepSeek's code) is over original_seq_len 4096 (default of "
+      "DeepSeek's code)");
+  const auto stated = load(R"({"dim": 2048, "inter_dim": 10944, "n_layers": 27, "n_heads": 16,
+                               "qk_rope_head_dim": 64, "qk_nope_head_dim": 0})");
+  EXPECT_EQ(stated.ropes()[0].rope.head_dim(), 64);
 }
 
 TEST(DeepSeek, V4HasTwoRopes) {
@@ -243,6 +259,32 @@ TEST(DeepSeek, V4HasTwoRopes) {
   EXPECT_EQ(testing::picture(model), "mcc");
   EXPECT_EQ(model.ropes()[0].rope, Model::from_preset("deepseek-v4")->find_rope("main")->rope);
   EXPECT_EQ(model.ropes()[1].rope, Model::from_preset("deepseek-v4")->find_rope("compress")->rope);
+}
+
+std::string v4(std::string_view keys) {
+  return object(R"("dim": 4096, "n_layers": 3, "n_mtp_layers": 1, "n_heads": 64)", keys);
+}
+
+TEST(DeepSeek, V4IsToldByItsRatios) {
+  const auto model = load(v4(R"("compress_ratios": [0, 4, 128, 0])"));
+  EXPECT_EQ(model.model_type(), "deepseek_v4");
+  EXPECT_EQ(testing::picture(model), "mcc");
+  EXPECT_EQ(model.ropes()[0].rope.rotary_offset(), 448);
+  EXPECT_EQ(base_of(model, "compress"), 40000);
+}
+
+TEST(DeepSeek, V4WithWrongNumbers) {
+  const auto refused = [](std::string_view keys, const std::string& why) {
+    EXPECT_FAILS(Model::from_config(v4(keys)), StatusCode::malformed, why);
+  };
+  refused(R"("compress_ratios": [])", "compress_ratios: expected one number a layer, got an empty list");
+  refused(R"("rope_head_dim": 64)", "compress_ratios: expected one number a layer, got none");
+  refused(R"("compress_ratios": [0, -4, 128])", "compress_ratios: -4: must be 0 (no compression) or more");
+  refused(R"("compress_ratios": [0, 4, 128], "original_seq_len": -5)",
+          "original_seq_len -5: must be 0 (no scaling) or more tokens");
+  const auto doubtful = load(v4(R"("compress_ratios": [0, 4, 128], "mscale": 2)"));
+  ASSERT_EQ(doubtful.warnings().size(), 1U);
+  EXPECT_EQ(doubtful.warnings()[0], "mscale: not read by DeepSeek's code of V4");
 }
 
 }  // namespace

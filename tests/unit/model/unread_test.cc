@@ -252,9 +252,30 @@ TEST(Diffusers, WrongFilesAreRefused) {
   EXPECT_FAILS(flux(R"("axes_dims_rope": [15, 56, 56])"), StatusCode::malformed, "axes_dims_rope");
   EXPECT_FAILS(flux(R"("axes_dims_rope": [16, 56.5])"), StatusCode::malformed,
                "axes_dims_rope: 56.5: must be a whole number from 2 to 8192");
-  EXPECT_FAILS(flux(R"("axes_dims_rope": [64, 128])"), StatusCode::malformed, "must lie within head_dim 128");
+  EXPECT_FAILS(flux(R"("axes_dims_rope": [64, 128])"), StatusCode::malformed,
+               "axes_dims_rope: sum 192, expected head_dim 128 (default of FluxTransformer2DModel)");
   EXPECT_FAILS(flux(R"("axes_dims_rope": "x")"), StatusCode::malformed, "axes_dims_rope: expected a list");
   EXPECT_EQ(flux(R"("rope_theta": 5)")->warnings()[0], "rope_theta: not read by FluxTransformer2DModel");
+  EXPECT_EQ(flux(R"("theta": 5)")->warnings()[0], "theta: not read by FluxTransformer2DModel");
+  EXPECT_EQ(flux(R"("axes_dims": [32, 48, 48])")->warnings()[0],
+            "axes_dims: not read by FluxTransformer2DModel");
+  EXPECT_FAILS(flux(R"("num_single_layers": 10000)"), StatusCode::malformed,
+               "num_layers + num_single_layers 10002: must be from 0 to 10000");
+}
+
+TEST(Diffusers, AxesFillTheHead) {
+  const auto refused = [](std::string_view class_name, std::string_view keys, const std::string& why) {
+    EXPECT_FAILS(Model::from_config(R"({"num_layers": 2, "_class_name": ")" + std::string(class_name) +
+                                    "\", " + std::string(keys) + "}"),
+                 StatusCode::malformed, why);
+  };
+  refused("FluxTransformer2DModel", R"("attention_head_dim": 128, "axes_dims_rope": [16, 24, 24])",
+          "axes_dims_rope: sum 64, expected head_dim 128 (attention_head_dim)");
+  refused("Flux2Transformer2DModel", R"("attention_head_dim": 128, "axes_dims_rope": [32, 32, 32])",
+          "axes_dims_rope: sum 96, expected head_dim 128 (attention_head_dim)");
+  refused("Lumina2Transformer2DModel", R"("hidden_size": 2304, "num_attention_heads": 18)",
+          "default of Lumina2Transformer2DModel: sum 96, expected head_dim 128 (derived: hidden_size / "
+          "num_attention_heads)");
 }
 
 }  // namespace
