@@ -60,7 +60,7 @@ struct OperandOptions {
 
   std::optional<RmsNorm> norm = {};  ///< before the rotation
   float scale = 1;  ///< after it: 1 / sqrt(head_dim) of a query, 1 / k_scale of a quantised cache; finite
-  std::span<const float> head_scales = {};  ///< instead of `scale`, one a head
+  std::span<const float> head_scales = {};  ///< instead of `scale`, one a head; finite
   Overflow overflow = Overflow::saturate;   ///< of f8_e4m3 and f8_e5m2; i8 always saturates
 
   /// Nothing is done before or after.

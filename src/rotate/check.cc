@@ -15,6 +15,7 @@ Status check_extents(std::string_view operand, const HeadsShape& shape, std::int
     return invalid(operand, ": batch ", shape.batch, ", tokens ", shape.tokens, ", heads ", shape.heads,
                    ": none may be negative");
   }
+  if (shape.head_dim < 0) return invalid(operand, ": head_dim ", shape.head_dim, ": must not be negative");
   if (shape.head_dim != head_dim)
     return invalid(operand, ": head_dim ", shape.head_dim, ", expected ", head_dim);
   if (!empty(shape) && !addressable(shape)) {
@@ -41,6 +42,11 @@ Status check_stage(std::string_view operand, const HeadsShape& shape) {
   if (shape.head_dim <= OperandOptions::max_head_dim) return {};
   return invalid(operand, ": head_dim ", shape.head_dim, ", expected at most ", OperandOptions::max_head_dim,
                  " where heads are normed, scaled or cast");
+}
+
+/// Numbers one behind the other, as a view.
+ConstHeads one_row(const void* data, DType dtype, std::int64_t count) noexcept {
+  return {data, HeadsShape::contiguous(Layout::thd, dtype, 1, 1, 1, count)};
 }
 
 }  // namespace
@@ -101,13 +107,13 @@ Status check_pointers(std::string_view operand, const Operand& x) {
 
 Status check_options(std::string_view operand, const Operand& x) {
   const OperandOptions& around = x.options;
+  if (around.overflow > Overflow::special)
+    return invalid(operand, ": overflow: must be one of the library's");
   if (around.empty()) return {};
   if (Status status = check_stage(operand, x.in.shape); !status.ok()) return status;
   if (!std::isfinite(around.scale)) {
     return invalid(operand, ": scale ", around.scale, ", expected a finite number");
   }
-  if (around.overflow > Overflow::special)
-    return invalid(operand, ": overflow: must be one of the library's");
   if (around.head_scales.data() != nullptr) {
     if (around.scale != 1) {
       return invalid(operand, ": scale ", around.scale, " and head_scales, expected one of them");
@@ -116,11 +122,19 @@ Status check_options(std::string_view operand, const Operand& x) {
       return invalid(operand, ": ", around.head_scales.size(), " head_scales, expected one for each of ",
                      x.in.shape.heads, " heads");
     }
+    for (std::size_t head = 0; head < around.head_scales.size(); ++head) {
+      if (std::isfinite(around.head_scales[head])) continue;
+      return invalid(operand, ": head_scales[", head, "] ", around.head_scales[head],
+                     ", expected a finite number");
+    }
   }
   if (!around.norm) return {};
   const RmsNorm& norm = *around.norm;
   if (!std::isfinite(norm.epsilon) || norm.epsilon < 0) {
     return invalid(operand, ": norm: epsilon ", norm.epsilon, ", expected a finite number, 0 or more");
+  }
+  if (norm.plus > RmsNorm::one_plus_weight) {
+    return invalid(operand, ": norm: as_given or one_plus_weight, expected one of the library's");
   }
   if (!norm.weighted) return {};
   const bool wide = x.in.shape.dtype == DType::f64;
@@ -128,18 +142,28 @@ Status check_options(std::string_view operand, const Operand& x) {
     return invalid(operand, ": norm: weight of ", name(norm.dtype), ", expected ", wide ? "f64, " : "",
                    "f32, f16 or bf16");
   }
-  if (norm.plus > RmsNorm::one_plus_weight) {
-    return invalid(operand, ": norm: as_given or one_plus_weight, expected one of the library's");
-  }
-  const HeadsShape weight = HeadsShape::contiguous(Layout::thd, norm.dtype, 1, 1, 1, x.in.shape.head_dim);
   if (norm.weight == nullptr) {
     return invalid(operand, ": norm: null weight; RmsNorm::without_weight has none");
   }
-  if (!aligned({norm.weight, weight})) {
+  if (!aligned(one_row(norm.weight, norm.dtype, x.in.shape.head_dim))) {
     return invalid(operand, ": norm: weight is not a multiple of the ", size_of(norm.dtype), " bytes of ",
                    name(norm.dtype));
   }
-  if (overlap({norm.weight, weight}, x.out)) return invalid(operand, ": norm: output overlaps the weight");
+  return {};
+}
+
+Status check_overwritten(std::string_view operand, const Operand& x, std::string_view writer,
+                         const Heads& out) {
+  const OperandOptions& around = x.options;
+  const std::string_view of = writer == operand ? "" : " of ", other = writer == operand ? "" : writer;
+  if (around.norm && around.norm->weighted &&
+      overlap(one_row(around.norm->weight, around.norm->dtype, x.in.shape.head_dim), out)) {
+    return invalid(operand, ": norm: output", of, other, " overlaps the weight");
+  }
+  if (around.head_scales.data() != nullptr &&
+      overlap(one_row(around.head_scales.data(), DType::f32, x.in.shape.heads), out)) {
+    return invalid(operand, ": head_scales: output", of, other, " overlaps them");
+  }
   return {};
 }
 

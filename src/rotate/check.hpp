@@ -18,5 +18,8 @@ bool plainly_good(const OperandShape& shape, std::int64_t head_dim) noexcept;
 Status check_pointers(std::string_view operand, const Operand& x);
 /// Norm and scale.
 Status check_options(std::string_view operand, const Operand& x);
+/// Nor may `out`, which is the writer's, lie over what x is normed or scaled by; the options are checked.
+Status check_overwritten(std::string_view operand, const Operand& x, std::string_view writer,
+                         const Heads& out);
 
 }  // namespace rotary::impl

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running a plan: what only the pointers and the angles can tell is checked here, then blocks of tokens go to
 // the kernel. Nothing here allocates unless it fails.
+#include <algorithm>
+
 #include "base/message.hpp"
 #include "kernels/kernel_list.hpp"
 #include "rotate/check.hpp"
@@ -31,6 +33,7 @@ bool RotatePlan::same_shapes(const Operand& q, const Operand& k) const noexcept 
 /// and the rest is left to that.
 bool RotatePlan::plainly_fits(const Angles& angles, const Operand& q, const Operand& k) const noexcept {
   if (!plain_ || !q.options.empty() || !k.options.empty()) return false;
+  if (std::max(q.options.overflow, k.options.overflow) > Overflow::special) return false;
   if (angles.source_ != rope_->source || angles.tokens() < q_.in.tokens ||
       (angles.batch() != 1 && angles.batch() != q_.in.batch)) {
     return false;
@@ -76,6 +79,14 @@ Status RotatePlan::check(const Operand& q, const Operand& k) const noexcept {
     if (given[i] == nullptr || impl::empty(given[i]->in.shape)) continue;
     if (Status status = impl::check_pointers(name_of(i), *given[i]); !status.ok()) return status;
     if (Status status = impl::check_options(name_of(i), *given[i]); !status.ok()) return status;
+  }
+  for (int i = 0; i < 2; ++i) {
+    if (given[i] == nullptr || impl::empty(given[i]->in.shape) || given[i]->options.empty()) continue;
+    for (int j = 0; j < 2; ++j) {
+      if (given[j] == nullptr || impl::empty(given[j]->in.shape)) continue;
+      const Status status = impl::check_overwritten(name_of(i), *given[i], name_of(j), given[j]->out);
+      if (!status.ok()) return status;
+    }
   }
   if (has_k_ && !impl::empty(q.in.shape) && !impl::empty(k.in.shape) &&
       (impl::overlap(q.out, k.out) || (!impl::same_view(k) && impl::overlap(q.out, k.in)) ||

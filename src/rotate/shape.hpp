@@ -16,11 +16,6 @@ inline bool same_shape(const HeadsShape& a, const HeadsShape& b) noexcept {
            (a.head_stride ^ b.head_stride) | (a.lane_stride ^ b.lane_stride)) == 0);
 }
 
-/// In place.
-inline bool same_view(const Operand& x) noexcept {
-  return x.in.data == x.out.data && same_shape(x.in.shape, x.out.shape);
-}
-
 /// Goes through the stage instead of turning where it lies.
 inline bool is_staged(const Operand& x) noexcept {
   return x.in.shape.dtype != x.out.shape.dtype || !x.options.empty();
@@ -53,6 +48,18 @@ inline Reach reach_of(const HeadsShape& s) noexcept {
 /// The stride of an axis of one element means nothing and may be any number, too large to step by even once.
 inline std::int64_t step(std::int64_t extent, std::int64_t stride) noexcept {
   return extent > 1 ? stride : 0;
+}
+
+/// In place: the same elements, whatever stride an axis of one is said to have (one token in bthd and in bhtd).
+inline bool same_view(const Operand& x) noexcept {
+  const auto stepped = [](HeadsShape s) {
+    s.batch_stride = step(s.batch, s.batch_stride);
+    s.token_stride = step(s.tokens, s.token_stride);
+    s.head_stride = step(s.heads, s.head_stride);
+    s.lane_stride = step(s.head_dim, s.lane_stride);
+    return s;
+  };
+  return x.in.data == x.out.data && same_shape(stepped(x.in.shape), stepped(x.out.shape));
 }
 
 /// A lane of the first head of a token; `size`: of an element, bytes.

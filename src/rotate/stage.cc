@@ -79,7 +79,7 @@ void rotate_through(const Kernel& kernel, const RotateArgs& args, std::int64_t r
 
   const bool head_major = args.tokens > 1 && std::abs(from.head_stride) > std::abs(from.token_stride);
   // An output of the stage's own type is its own stage, and whole heads of it that only turn need no loading.
-  const bool in_output = to.dtype == dtype_of<Real> && step(to.head_dim, to.lane_stride) <= 1;
+  const bool in_output = to.dtype == dtype_of<Real> && (to.lane_stride == 1 || to.head_dim <= 1);
   const bool load_apart = from.dtype != dtype_of<Real> || load.norm || 2 * args.pairs != from.head_dim;
   const bool store_apart = !in_output || x.options.scale != 1 || store.scale_stride != 0;
   StageBlock most{};

@@ -59,6 +59,116 @@ TEST(Operand, OptionsOutOfRangeSayWhatIsExpected) {
   EXPECT_FAILS(
       f.rope.rotate(f.angles, {f.q.heads(), f.q.heads(), {.norm = RmsNorm(f.q.data(), DType::bf16, 0)}}),
       invalid, "q: norm: output overlaps the weight");
+  options.norm = RmsNorm::without_weight(0);
+  options.norm->plus = static_cast<RmsNorm::Weight>(2);
+  fails(options, "q: norm: as_given or one_plus_weight");
+  fails({.overflow = static_cast<Overflow>(2)}, "q: overflow: must be one of the library's");
+  EXPECT_FAILS(rotary::store({f.k.heads(), f.cache.heads(), {.overflow = static_cast<Overflow>(255)}}),
+               invalid, "x: overflow: must be one of the library's");
+  for (const float wrong : {NAN, INFINITY, -INFINITY}) {
+    const float scales[] = {1, wrong};
+    EXPECT_FAILS(rotary::store({f.k.heads(), f.cache.heads(), {.head_scales = scales}}), invalid,
+                 "x: head_scales[1] " +
+                     std::string(wrong > 0   ? "inf"
+                                 : wrong < 0 ? "-inf"
+                                             : "nan") +
+                     ", expected a finite number");
+  }
+}
+
+/// Weights and scales are read while outputs are written: neither output may hold either.
+TEST(Operand, NoOutputOverwritesWhatAHeadIsNormedOrScaledBy) {
+  Fixture f;
+  Tensor q = random_tensor(dense(DType::f32, 1, 40, 8, 64), 1);
+  Tensor k = random_tensor(dense(DType::f32, 1, 40, 2, 64), 2);
+  const Tensor q_before = q, k_before = k;
+  const auto scales_in = [](Tensor& x, std::size_t heads) {
+    return std::span<const float>(reinterpret_cast<const float*>(x.at({0, 39, 0}, 63)), heads);
+  };
+  const auto norm_in = [](Tensor& x) { return RmsNorm(x.at({0, 39, 1}, 0), DType::f32, 0); };
+  const auto fails = [&](const OperandOptions& of_q, const OperandOptions& of_k, const std::string& message) {
+    EXPECT_FAILS(f.rope.rotate(f.angles, {q.heads(), q.heads(), of_q}, {k.heads(), k.heads(), of_k}), invalid,
+                 message);
+    EXPECT_TRUE(q.memory == q_before.memory && k.memory == k_before.memory);
+  };
+  fails({.norm = norm_in(q)}, {}, "q: norm: output overlaps the weight");
+  fails({.norm = norm_in(k)}, {}, "q: norm: output of k overlaps the weight");
+  fails({}, {.norm = norm_in(k)}, "k: norm: output overlaps the weight");
+  fails({}, {.norm = norm_in(q)}, "k: norm: output of q overlaps the weight");
+  fails({.head_scales = scales_in(q, 8)}, {}, "q: head_scales: output overlaps them");
+  fails({.head_scales = scales_in(k, 8)}, {}, "q: head_scales: output of k overlaps them");
+  fails({}, {.head_scales = scales_in(k, 2)}, "k: head_scales: output overlaps them");
+  fails({}, {.head_scales = scales_in(q, 2)}, "k: head_scales: output of q overlaps them");
+  EXPECT_FAILS(rotary::store({k.heads(), k.heads(), {.head_scales = scales_in(k, 2)}}), invalid,
+               "x: head_scales: output overlaps them");
+  // What is only read may hold them, and so may the memory right behind an output.
+  Tensor q_out(q.shape), k_out(k.shape);
+  EXPECT_SUCCEEDS(f.rope.rotate(f.angles, {q.heads(), q_out.heads(), {.norm = norm_in(k)}},
+                                {k.heads(), k_out.heads(), {.head_scales = scales_in(q, 2)}}));
+  std::vector<float> row(10, 1);
+  EXPECT_SUCCEEDS(rotary::store({thd(row.data(), 1, 2, 4),
+                                 thd(row.data(), 1, 2, 4),
+                                 {.head_scales = std::span<const float>(row).subspan(8)}}));
+}
+
+/// An output whose lanes do not lie one behind the other is no stage, though it has the stage's type.
+TEST(Operand, LanesMayRunBackwards) {
+  const bf16 in[] = {to_bf16(1), to_bf16(2), to_bf16(3), to_bf16(4)};
+  std::vector<float> out(12, -7);
+  Heads backwards = thd(out.data() + 5, 1, 1, 4);
+  backwards.shape.lane_stride = -1;
+  ASSERT_SUCCEEDS(rotary::store({thd(in, 1, 1, 4), backwards}));
+  EXPECT_EQ(out, (std::vector<float>{-7, -7, 4, 3, 2, 1, -7, -7, -7, -7, -7, -7}));
+  const double wide_in[] = {1, 2, 3};
+  std::vector<double> wide(8, -7);
+  Heads by_two = thd(wide.data() + 5, 1, 1, 3);
+  by_two.shape.lane_stride = -2;
+  ASSERT_SUCCEEDS(rotary::store({thd(wide_in, 1, 1, 3), by_two, {.scale = 2}}));
+  EXPECT_EQ(wide, (std::vector<double>{-7, 6, -7, 4, -7, 2, -7, -7}));
+}
+
+TEST(Operand, NegativeExtentsAreNotStored) {
+  const float in[16] = {};
+  std::vector<float> out(16, -7);
+  const auto fails = [&](std::int64_t HeadsShape::*extent, std::int64_t value, const std::string& message) {
+    ConstHeads from = thd(in, 2, 1, 8);
+    Heads to = thd(out.data(), 2, 1, 8);
+    from.shape.*extent = to.shape.*extent = value;
+    EXPECT_FAILS(rotary::store({from, to}), invalid, message);
+    EXPECT_FAILS(rotary::store(to), invalid, message);
+    to.shape.dtype = DType::i8;
+    EXPECT_FAILS(rotary::store({from, to, {.scale = 2}}), invalid, message);
+  };
+  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  fails(&HeadsShape::head_dim, -8, "x: head_dim -8: must not be negative");
+  fails(&HeadsShape::head_dim, least, "x: head_dim -9223372036854775808: must not be negative");
+  fails(&HeadsShape::heads, -1, "x: batch 1, tokens 2, heads -1: none may be negative");
+  fails(&HeadsShape::tokens, -2, "x: batch 1, tokens -2, heads 1: none may be negative");
+  fails(&HeadsShape::batch, least, "x: batch -9223372036854775808, tokens 2");
+  Heads to = thd(out.data(), 2, 1, 8);
+  to.shape.head_dim = -8;
+  EXPECT_FAILS(rotary::store({thd(in, 2, 1, 8), to}), invalid, "x: head_dim -8: must not be negative");
+  EXPECT_SUCCEEDS(rotary::store({thd(in, 2, 1, 0), thd(out.data(), 2, 1, 0)}));
+  EXPECT_EQ(out, std::vector<float>(16, -7));
+}
+
+/// One token's heads are the same bytes in bthd and bhtd: only the stride of the one token differs.
+TEST(Operand, OneTokenIsInPlaceInEitherLayout) {
+  const Rope rope =
+      Rope::make({.spectrum = Spectrum::make({.rotary_dim = 2}).value(), .head_dim = 4, .rotary_offset = 1})
+          .value();
+  const Angles angles = rope.angles(Positions::range(701, 702)).value();
+  std::vector<float> x{5, 1, 0, 6, 7, 0, 1, 8};
+  ASSERT_SUCCEEDS(rope.rotate(angles, {bthd(x.data(), 1, 1, 2, 4), bhtd(x.data(), 1, 2, 1, 4)}));
+  const float want[] = {5, -0.911105414f, -0.412173415f, 6, 7, 0.412173415f, -0.911105414f, 8};
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_FLOAT_EQ(x[i], want[i]) << i;
+  x = {1, 2, 3, 4, 5, 6, 7, 8};
+  ASSERT_SUCCEEDS(rotary::store({bthd(x.data(), 1, 1, 2, 4), bhtd(x.data(), 1, 2, 1, 4), {.scale = 2}}));
+  EXPECT_EQ(x, (std::vector<float>{2, 4, 6, 8, 10, 12, 14, 16}));
+  // Two tokens of two heads are not: the layouts say different orders of the same bytes.
+  std::vector<float> two(16, 1);
+  EXPECT_FAILS(rotary::store({bthd(two.data(), 1, 2, 2, 4), bhtd(two.data(), 1, 2, 2, 4)}), invalid,
+               "x: output overlaps the input without being the same view");
 }
 
 TEST(Operand, EightBitsAreOnlyWritten) {
