@@ -47,23 +47,24 @@ constexpr Family families[] = {
     {.model_types = "granite granitemoe granitemoeshared granite_swa granitemoe_swa", .gguf = "granite granitemoe",
      .pairing = halves, .gguf_pairing = adjacent, .gguf_switch = true},
     {.model_types = "granitemoehybrid", .gguf = "granitehybrid", .pairing = halves, .gguf_pairing = adjacent,
-     .stated_positions = true, .gguf_switch = true},
+     .layer_list = "layer_types", .none_unlisted = true, .stated_positions = true, .silent_positions = "None",
+     .gguf_switch = true},
     {.model_types = "baichuan", .gguf = "baichuan", .pairing = halves, .gguf_pairing = adjacent,
      .silent_head_dim = 128, .alibi_but_width = 4096},
-    {.model_types = "ministral3", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6, .head_dim = 128,
+    {.model_types = "ministral3", .pairing = halves, .gguf_pairing = adjacent, .base = 1e4, .head_dim = 128,
      .scaling = ministral3_scaling},
     {.model_types = "mixtral", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6},
     {.model_types = "solar_open", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6, .head_dim = 128},
     {.model_types = "cwm", .pairing = halves, .gguf_pairing = adjacent, .base = 1e6, .head_dim = 128,
      .scaling = cwm_scaling},
-    {.model_types = "higgs_audio_v2", .pairing = halves, .base = 5e5, .head_dim = 128, .scaling = higgs_scaling},
+    {.model_types = "higgs_audio_v2", .pairing = halves, .base = 1e4, .head_dim = 128, .scaling = higgs_scaling},
     {.model_types = "mllama_text_model csm csm_depth_decoder_model evolla", .pairing = halves, .gguf_pairing = adjacent, .base = 5e5},
     {.model_types = "smollm3", .gguf = "smollm3", .pairing = halves, .gguf_pairing = adjacent, .base = 2e6,
      .pattern = 4, .no_rope = NoRope::every_nth},
 
     // Half-split in both.
     {.model_types = "qwen qwen2 qwen2_moe qwen3_moe dbrx falcon falcon_h1 starcoder2 olmo2 olmoe orion "
-                    "hunyuan_v1_dense hunyuan_v1_moe hy_v4 dots1 esm esmc plamo jais2 exaone "
+                    "hunyuan_v1_dense hunyuan_v1_moe hy_v4 dots1 esmc plamo jais2 exaone "
                     "exaone_moe eurobert dia_encoder doge gpt_neox_japanese hyperclovax "
                     "kyutai_speech_to_text mimi mimi_encoder mimi_decoder moshi neucodec "
                     "olmo_hybrid qwen3_omni_moe_talker_text unlimited_ocr_text voxtral_realtime_text xcodec2 "
@@ -75,7 +76,9 @@ constexpr Family families[] = {
      .pairing = halves, .gguf_pairing = halves},
     {.model_types = "phi3 phi3_v phi4_multimodal", .gguf = "phi3", .pairing = halves, .gguf_pairing = halves,
      .original_length = 4096},
-    {.model_types = "zamba2", .pairing = halves, .head_dim_key = "attention_head_dim", .rope_switch = "use_mem_rope"},
+    {.model_types = "esm", .pairing = halves, .silent_positions = "absolute"},
+    {.model_types = "zamba2", .pairing = halves, .widths = 2, .head_dim_key = "attention_head_dim",
+     .layer_list = "layers_block_type", .rope_switch = "use_mem_rope"},
     {.model_types = "dia_decoder flint hrm_text jetmoe kolibri1 lara_mini molmo2_text muse_glimmer_text "
                     "qwen3_omni_moe_talker_code_predictor",
      .pairing = halves, .gguf_pairing = halves, .head_dim = 128},
@@ -88,7 +91,8 @@ constexpr Family families[] = {
     {.model_types = "hy_v3", .pairing = halves, .gguf_pairing = halves, .base = 11158840, .head_dim = 128},
     {.model_types = "minimax_m3_vl_text", .pairing = halves, .base = 5e6, .head_dim = 128},
     {.model_types = "emu3_text_model qwen2_5_omni_talker", .pairing = halves, .base = 1e6},
-    {.model_types = "bamba", .pairing = halves, .partial = 0.5},
+    {.model_types = "bamba", .pairing = halves, .partial = 0.5, .layer_list = "attn_layer_indices",
+     .none_unlisted = true},
     // Of speech, of documents, of time series.
     {.model_types = "lasr_encoder voxtral_realtime_encoder nemotron3_diarization_audio deepseek_ocr2_encoder timesfm2_5",
      .pairing = halves, .base = 1e4},
@@ -140,7 +144,8 @@ constexpr Family families[] = {
      .pattern = 1},
     {.model_types = "modernbert modernbert-decoder", .gguf = "modern-bert", .pairing = halves, .gguf_pairing = halves,
      .base = 160000, .local_base = 1e4, .local_scaling = true, .pattern = 3, .full_first = true},
-    {.model_types = "exaone4", .gguf = "exaone4", .pairing = halves, .gguf_pairing = halves, .pattern = 4, .no_rope = NoRope::full_layers},
+    {.model_types = "exaone4", .gguf = "exaone4", .pairing = halves, .gguf_pairing = halves, .pattern = 4, .no_rope = NoRope::full_layers,
+     .no_window = NoWindow::all},
     {.model_types = "afmoe", .gguf = "afmoe", .pairing = halves, .gguf_pairing = halves, .head_dim = 128, .pattern = 4,
      .no_rope = NoRope::full_layers},
 
@@ -148,9 +153,9 @@ constexpr Family families[] = {
     {.model_types = "gptj codegen", .pairing = adjacent, .base = 1e4, .rotary_dim = 64},
     {.model_types = "cohere", .gguf = "command-r", .pairing = adjacent, .gguf_pairing = adjacent, .base = 5e5},
     {.model_types = "cohere2_moe", .pairing = adjacent, .gguf_pairing = adjacent, .head_dim = 128, .pattern = 4,
-     .no_rope = NoRope::full_layers},
+     .no_rope = NoRope::full_layers, .no_window = NoWindow::none},
     {.model_types = "cohere2", .gguf = "cohere2 cohere2moe", .pairing = adjacent, .gguf_pairing = adjacent, .pattern = 4,
-     .no_rope = NoRope::full_layers},
+     .no_rope = NoRope::full_layers, .no_window = NoWindow::none},
     {.model_types = "glm glm4", .gguf = "glm4", .pairing = adjacent, .gguf_pairing = adjacent, .head_dim = 128, .partial = 0.5},
     {.model_types = "chatglm", .gguf = "chatglm", .pairing = adjacent, .gguf_pairing = adjacent, .partial = 0.5},
     {.model_types = "ernie4_5", .pairing = adjacent, .gguf_pairing = adjacent, .base = 5e5, .head_dim = 128},

@@ -18,6 +18,13 @@ enum class NoRope : std::uint8_t {
   others,       ///< all but every pattern-th: linear attention or recurrence between
 };
 
+/// What a sliding_window of null means where layers of full attention have no rope.
+enum class NoWindow : std::uint8_t {
+  same,  ///< nothing
+  all,   ///< every layer has a rope
+  none,  ///< no layer has one
+};
+
 struct Family {
   std::string_view model_types = {};  ///< model_type of config.json; several, with spaces between
   std::string_view gguf = {};         ///< general.architecture of GGUF; several, with spaces between
@@ -32,6 +39,7 @@ struct Family {
   bool local_scaling = false;              ///< an old rope_scaling applies to the local rope too
   std::int64_t head_dim = 0;               ///< 0: hidden_size / num_attention_heads
   std::int64_t silent_head_dim = 0;        ///< where neither head_dim nor width and heads are stated
+  std::int64_t widths = 1;                 ///< of hidden_size, which the heads share
   std::string_view head_dim_key = {};      ///< where another key means another width; empty: any of them
   std::int64_t global_head_dim = 0;        ///< of the full-attention layers; 0: the same
   std::int64_t rotary_dim = 0;             ///< 0: head_dim * partial
@@ -44,12 +52,16 @@ struct Family {
   bool full_too = false;     ///< layer 0 is one of them too
   bool full_last = false;    ///< the last layer is one of them too
   NoRope no_rope = NoRope::none;
+  NoWindow no_window = NoWindow::same;
+  std::string_view layer_list = {};  ///< the key that says which layers have a rope: a warning where missing
+  bool none_unlisted = false;        ///< and then none has one; else all have
   std::array<std::int64_t, 3> sections =
       {};  ///< of M-RoPE, as a file states them; 0: none where it is silent
   AxisOrder axis_order = AxisOrder::contiguous;  ///< of the sections
   bool time_section_last = false;                ///< the sections are stated as h, w, t
   bool window_at_end = false;                    ///< the lanes that turn are the last of the head
   bool stated_positions = false;                 ///< position_embedding_type says whether there is a rope
+  std::string_view silent_positions = {};        ///< what a missing position_embedding_type means: no rope
   bool gguf_switch = false;                      ///< GGUF: rope.scaling.finetuned false means no rope at all
   bool truncate = true;           ///< GGUF: YaRN's key of that name, which the file cannot state
   std::string_view scaling = {};  ///< rope_parameters as JSON, where a file has neither them nor rope_scaling

@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::string_view count_keys[] = {"num_hidden_layers", "n_layer", "num_layers",
                                            "n_layers",          "depth",   "decoder_num_hidden_layers"};
+/// One word a layer.
+constexpr std::string_view word_keys[] = {"layer_types", "layers_block_type"};
+/// The indices of the layers that have attention, where the others have linear attention or a recurrence.
+constexpr std::string_view index_keys[] = {"attn_layer_indices", "full_attn_idxs"};
 constexpr std::string_view pattern_keys[] = {"sliding_window_pattern",     "_sliding_window_pattern",
                                              "global_attn_every_n_layers", "no_rope_layer_interval",
                                              "nope_layer_interval",        "full_attention_interval"};
@@ -68,6 +72,69 @@ bool read_codes(const HfConfig& config, std::string_view key, std::optional<std:
   if (!list.empty())
     config.builder.add_value({0, "layer_types", message(list.size(), " entries"), config.top.path_of(key)});
   return !list.empty();
+}
+
+bool read_words(const HfConfig& config, std::optional<std::size_t> layers, LayerPlan& plan) {
+  for (const auto key : word_keys) {
+    const auto list = list_of_layers(config, key, layers);
+    if (list.empty()) continue;
+    std::vector<std::string> types;
+    for (const Json& entry : list) {
+      const auto* word = entry.get<std::string>();
+      if (word == nullptr) {
+        config.builder.malformed(config.top.path_of(key), ": expected texts, got ", kind(entry));
+        return true;
+      }
+      types.push_back(*word);
+    }
+    if (!plan.types.empty() && plan.types != types)
+      config.builder.malformed(config.top.path_of(word_keys[0]), " and ", config.top.path_of(key),
+                               ": must agree");
+    plan.types = std::move(types);
+  }
+  return !plan.types.empty();
+}
+
+bool read_indices(const HfConfig& config, std::size_t layers, LayerPlan& plan) {
+  for (const auto key : index_keys) {
+    const auto* list = config.top.list(key);
+    if (list == nullptr) continue;
+    std::vector<std::string> types(layers, "linear_attention");
+    for (const Json& entry : *list) {
+      const auto* index = entry.get<std::int64_t>();
+      if (index == nullptr || *index < 0 || *index >= static_cast<std::int64_t>(layers)) {
+        config.builder.malformed(config.top.path_of(key), ": expected indices of layers, 0 to ",
+                                 static_cast<std::int64_t>(layers) - 1, ", got ",
+                                 index == nullptr ? std::string(kind(entry)) : message(*index));
+        return true;
+      }
+      types[static_cast<std::size_t>(*index)] = full_attention;
+    }
+    if (!plan.types.empty() && plan.types != types)
+      config.builder.malformed(config.top.path_of(index_keys[0]), " and ", config.top.path_of(key),
+                               ": must agree");
+    plan.types = std::move(types);
+    config.builder.add_value({0, "layer_types", message(list->size(), " indices"), config.top.path_of(key)});
+  }
+  return !plan.types.empty();
+}
+
+/// block_types: words that come again and again.
+bool read_repeated_words(const HfConfig& config, std::size_t layers, LayerPlan& plan) {
+  const auto* words = config.family.no_rope == NoRope::others ? config.top.list("block_types") : nullptr;
+  if (words == nullptr || words->empty()) return false;
+  for (std::size_t i = 0; i < layers; ++i) {
+    const Json& entry = (*words)[i % words->size()];
+    const auto* word = entry.get<std::string>();
+    if (word == nullptr) {
+      config.builder.malformed(config.top.path_of("block_types"), ": expected texts, got ", kind(entry));
+      return true;
+    }
+    plan.types.push_back(*word);
+  }
+  config.builder.add_value(
+      {0, "layer_pattern", static_cast<std::int64_t>(words->size()), config.top.path_of("block_types")});
+  return true;
 }
 
 /// sliding_window_pattern as letters, "LLLG": L has a window, G is of full attention.
@@ -141,21 +208,24 @@ LayerPlan read_layers(const HfConfig& config) {
     return ratio == 0 ? sliding_attention : std::string_view("compressed_attention");
   };
   const auto by_kind = [](std::int64_t window) { return window == 0 ? full_attention : sliding_attention; };
+  const auto by_attention = [](std::int64_t code) {
+    return code == 0 ? std::string_view("linear_attention") : full_attention;
+  };
   const bool two_kinds = config.family.local_base || config.family.no_rope == NoRope::full_layers;
-  if (const auto list = list_of_layers(config, "layer_types", layers); !list.empty()) {
-    for (const Json& entry : list) {
-      const auto* word = entry.get<std::string>();
-      if (word == nullptr) {
-        config.builder.malformed(config.top.path_of("layer_types"), ": expected texts, got ", kind(entry));
-        return {};
-      }
-      plan.types.push_back(*word);
-    }
+  if (read_words(config, layers, plan)) {
   } else if (read_codes(config, "compress_ratios", layers, plan, by_ratio) ||
-             read_codes(config, "hybrid_layer_pattern", layers, plan, by_kind)) {
+             read_codes(config, "hybrid_layer_pattern", layers, plan, by_kind) ||
+             read_codes(config, "attn_type_list", layers, plan, by_attention)) {
+  } else if (layers && (read_indices(config, *layers, plan) || read_repeated_words(config, *layers, plan))) {
   } else if (layers && two_kinds && read_letters(config, *layers, plan)) {
   } else if (layers) {
-    plan.types.assign(*layers, "");
+    const bool none = config.family.none_unlisted;
+    plan.types.assign(*layers, none ? "linear_attention" : "");
+    if (const auto key = config.family.layer_list; !key.empty()) {
+      config.builder.warn(config.top.path_of(key), none
+                                                       ? ": missing, so no layer has a rope"
+                                                       : ": missing, so every layer is taken to have a rope");
+    }
     if (two_kinds && *layers > 0) {
       const std::int64_t pattern = pattern_of(config);
       for (std::size_t i = 0; i < *layers; ++i) {
@@ -181,9 +251,13 @@ LayerPlan read_layers(const HfConfig& config) {
   read_no_rope_layers(config, plan);
   if (config.family.no_rope == NoRope::full_layers) {
     const Json* window = find(config.top.object(), "sliding_window");
-    const bool all_alike = window != nullptr && window->is_null();
+    const bool null = window != nullptr && window->is_null();
     for (std::size_t i = 0; i < plan.types.size(); ++i) {
-      if (plan.types[i] == full_attention && !all_alike) plan.without_rope[i] = true;
+      if (null && config.family.no_window != NoWindow::same) {
+        plan.without_rope[i] = config.family.no_window == NoWindow::none;
+      } else if (plan.types[i] == full_attention) {
+        plan.without_rope[i] = true;
+      }
     }
   }
   return plan;

@@ -43,6 +43,10 @@ constexpr std::string_view plain_keys[] = {"head_dim",
                                            "hidden_size",
                                            "seq_length",
                                            "layer_types",
+                                           "layers_block_type",
+                                           "attn_layer_indices",
+                                           "full_attn_idxs",
+                                           "attn_type_list",
                                            "compress_ratios",
                                            "max_sequence_length",
                                            "n_positions",
@@ -176,6 +180,11 @@ void warn_about_unread(const HfConfig& config, const Keys& document) {
   }
   if (!config.family.doubt.empty())
     config.builder.warn("model_type ", config.model_type, ": ", config.family.doubt);
+  for (const auto key : {"attn_layer_period", "attn_layer_offset", "hybrid_override_pattern"}) {
+    if (top.find(key) != nullptr)
+      config.builder.warn(top.path_of(key),
+                          ": not read, so layers without attention are not told from others");
+  }
   read_dual_chunk(config);
 }
 
@@ -195,6 +204,11 @@ void refuse_other_positions(const HfConfig& config) {
     if (!type || config.family.stated_positions || std::ranges::count(rope_words, small(type->value)))
       continue;
     refuse(type->from, " ", in_quotes(type->value), ": it has no rotary embedding (rope, rotary)");
+  }
+  if (const auto silent = config.family.silent_positions;
+      !silent.empty() && !top.text("position_embedding_type")) {
+    refuse(top.path_of("position_embedding_type"), ": missing, which means ", silent, ": model_type ",
+           config.model_type, " has no rotary embedding then");
   }
   if (const auto key = config.family.rope_switch; !key.empty()) {
     const auto on = top.boolean(key);

@@ -15,6 +15,7 @@ constexpr std::string_view width_keys[] = {"rotary_dim", "rope_dim", "rotary_emb
 constexpr std::string_view partial_keys[] = {"partial_rotary_factor", "rotary_pct", "rope_pct",
                                              "rope_percent", "rotary_emb_fraction"};
 constexpr std::int64_t most_lanes = 1 << 16;
+constexpr std::int64_t most_width = std::int64_t{1} << 40;
 
 std::optional<Sourced<std::int64_t>> integer_of(const HfConfig& config,
                                                 std::span<const std::string_view> keys) {
@@ -92,13 +93,19 @@ std::optional<Sourced<std::int64_t>> head_dim_of(const HfConfig& config, bool is
   if (!hidden && !heads && config.family.silent_head_dim != 0)
     return Sourced<std::int64_t>{config.family.silent_head_dim, config.family_default()};
   if (!hidden || !heads) return std::nullopt;
-  if (heads->value <= 0 || hidden->value % heads->value != 0) {
+  const std::int64_t widths = config.family.widths;
+  if (hidden->value > most_width) {
+    config.builder.malformed(hidden->from, " ", hidden->value, ": must be at most ", most_width);
+    return std::nullopt;
+  }
+  if (heads->value <= 0 || widths * hidden->value % heads->value != 0) {
     config.builder.malformed(hidden->from, " ", hidden->value, ": must be a multiple of ", heads->from, " ",
                              heads->value, " where head_dim is not stated");
     return std::nullopt;
   }
-  return Sourced<std::int64_t>{hidden->value / heads->value,
-                               message("derived: ", hidden->from, " / ", heads->from)};
+  const std::string times = widths == 1 ? "" : message(widths, " * ");
+  return Sourced<std::int64_t>{widths * hidden->value / heads->value,
+                               message("derived: ", times, hidden->from, " / ", heads->from)};
 }
 
 void read_window(const HfConfig& config, const RopePlan& plan, RopeDescription& rope) {

@@ -29,7 +29,7 @@ struct VisionFamily {
   std::int64_t first_axis = 0;  ///< of the first half: 1 where it follows columns
   double base = 10000;
   std::string_view scaling = "default";
-  std::int64_t head_dim = 0;  ///< where neither it nor width and heads are stated
+  std::int64_t head_dim = 0;  ///< where it is not stated; 0: width / heads
 };
 
 constexpr VisionFamily families[] = {
@@ -114,7 +114,7 @@ std::optional<RopeDescription> read(const Keys& config, const VisionFamily& fami
                                     ModelBuilder& builder) {
   const HfConfig encoder{config,
                          std::string(model_type),
-                         {.model_types = model_type, .silent_head_dim = family.head_dim},
+                         {.model_types = model_type, .head_dim = family.head_dim},
                          true,
                          builder};
   RopeDescription rope;

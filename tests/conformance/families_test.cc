@@ -38,6 +38,8 @@ TEST(Families, EqualTransformersWhereAConfigIsSilent) {
     // 320 lanes, of which every part is a whole and even number.
     json config = {{"model_type", type}, {"head_dim", 320}, {"num_hidden_layers", 12}};
     if (type == "zamba2") config["use_mem_rope"] = true;
+    if (type == "granitemoehybrid") config["position_embedding_type"] = "rope";
+    if (type == "esm") config["position_embedding_type"] = "rotary";
     if (is_latent(family)) config.update(json{{"qk_nope_head_dim", 256}, {"qk_rope_head_dim", 64}});
     const auto model = Model::from_config(config.dump());
     if (absent.contains(type)) continue;

@@ -95,6 +95,69 @@ TEST(Layers, FullLayersWithoutRope) {
       "dddd");
 }
 
+TEST(Layers, WithoutAWindow) {
+  // Of Cohere 2, only the layers with a window turn, and here none has one.
+  EXPECT_EQ(
+      picture(load(
+          R"({"model_type": "cohere2", "head_dim": 128, "num_hidden_layers": 4, "sliding_window": null})")),
+      "----");
+  EXPECT_EQ(
+      picture(load(
+          R"({"model_type": "afmoe", "head_dim": 128, "num_hidden_layers": 4, "sliding_window": null})")),
+      "ddd-");
+}
+
+/// Four layers of that model.
+std::string four(const std::string& model_type, const std::string& keys) {
+  return R"({"model_type": ")" + model_type +
+         R"(", "hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 4, )" + keys + "}";
+}
+
+TEST(Layers, OnlyThoseWithAttention) {
+  EXPECT_EQ(
+      picture(load(four(
+          "zamba2",
+          R"("use_mem_rope": true, "layers_block_type": ["mamba", "hybrid", "linear_attention", "hybrid"])"))),
+      "-d-d");
+  EXPECT_EQ(picture(load(four("bamba", R"("attn_layer_indices": [2])"))), "--d-");
+  EXPECT_EQ(picture(load(four("bamba", R"("attn_layer_indices": [])"))), "----");
+  EXPECT_EQ(picture(load(four("lfm2", R"("full_attn_idxs": [0, 3])"))), "d--d");
+  EXPECT_EQ(picture(load(four("lfm2", R"("full_attn_idxs": null)"))), "dddd");
+  EXPECT_EQ(picture(load(four("recurrent_gemma", R"("block_types": ["attention", "recurrent"])"))), "d-d-");
+  EXPECT_EQ(picture(load(four("minimax", R"("attn_type_list": [0, 0, 0, 1])"))), "---d");
+  EXPECT_TRUE(load(four("bamba", R"("attn_layer_indices": [2])")).warnings().empty());
+}
+
+TEST(Layers, ListsOfThoseWithAttentionMustFit) {
+  EXPECT_FAILS(Model::from_config(four("bamba", R"("attn_layer_indices": [4])")), StatusCode::malformed,
+               "attn_layer_indices: expected indices of layers, 0 to 3, got 4");
+  EXPECT_FAILS(Model::from_config(four("lfm2", R"("full_attn_idxs": ["x"])")), StatusCode::malformed,
+               "full_attn_idxs: expected indices of layers, 0 to 3, got text");
+  EXPECT_FAILS(Model::from_config(four("lfm2", R"("full_attn_idxs": [0], "attn_layer_indices": [1])")),
+               StatusCode::malformed, "attn_layer_indices and full_attn_idxs: must agree");
+  EXPECT_FAILS(Model::from_config(four("recurrent_gemma", R"("block_types": [1])")), StatusCode::malformed,
+               "block_types: expected texts, got a number");
+  EXPECT_FAILS(
+      Model::from_config(four(
+          "llama", R"("layer_types": ["mamba", "a", "a", "a"], "layers_block_type": ["a", "a", "a", "a"])")),
+      StatusCode::malformed, "layer_types and layers_block_type: must agree");
+}
+
+TEST(Layers, WithoutAListThatTellsThem) {
+  const auto bamba = load(four("bamba", R"("rope_theta": 10000)"));
+  EXPECT_EQ(picture(bamba), "----");
+  ASSERT_EQ(bamba.warnings().size(), 1U);
+  EXPECT_EQ(bamba.warnings()[0], "attn_layer_indices: missing, so no layer has a rope");
+  const auto zamba = load(four("zamba2", R"("use_mem_rope": true)"));
+  EXPECT_EQ(picture(zamba), "dddd");
+  ASSERT_EQ(zamba.warnings().size(), 1U);
+  EXPECT_EQ(zamba.warnings()[0], "layers_block_type: missing, so every layer is taken to have a rope");
+  const auto period = load(four("llama", R"("attn_layer_period": 2)"));
+  ASSERT_EQ(period.warnings().size(), 1U);
+  EXPECT_EQ(period.warnings()[0],
+            "attn_layer_period: not read, so layers without attention are not told from others");
+}
+
 TEST(Layers, EveryNthWithoutRope) {
   EXPECT_EQ(picture(Model::from_preset("smollm3-3b").value()), "ddd-ddd-ddd-ddd-ddd-ddd-ddd-ddd-ddd-");
   EXPECT_EQ(picture(load(llama(R"(, "no_rope_layers": [0, 1])"))), "-d");

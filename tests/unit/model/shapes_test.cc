@@ -150,8 +150,18 @@ TEST(Shapes, ModelsWithoutARope) {
       picture(load(model_of("granitemoehybrid", R"(, "head_dim": 64, "position_embedding_type": "nope")"))),
       "----");
   EXPECT_EQ(
-      picture(load(model_of("granitemoehybrid", R"(, "head_dim": 64, "position_embedding_type": "rope")"))),
-      "dddd");
+      picture(load(model_of(
+          "granitemoehybrid",
+          R"(, "head_dim": 64, "position_embedding_type": "rope", "layer_types": ["mamba", "attention", "mamba", "attention"])"))),
+      "-d-d");
+  // Transformers' defaults: None and "absolute".
+  EXPECT_FAILS(
+      Model::from_config(model_of("granitemoehybrid", R"(, "head_dim": 64)")), StatusCode::unsupported,
+      "position_embedding_type: missing, which means None: model_type granitemoehybrid has no rotary "
+      "embedding then");
+  EXPECT_FAILS(
+      Model::from_config(model_of("esm", R"(, "head_dim": 64)")), StatusCode::unsupported,
+      "position_embedding_type: missing, which means absolute: model_type esm has no rotary embedding then");
 }
 
 TEST(Shapes, AScalingNeedsAType) {

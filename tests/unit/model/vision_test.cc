@@ -67,6 +67,10 @@ TEST(Vision, Gemma4HasTwoRopesALayer) {
   EXPECT_EQ(y->rope.rotary_offset(), 32);
   EXPECT_EQ(y->rope.spectrum().base(), 100);
   EXPECT_EQ(model.layers().size(), 6U);
+  // Not width by heads, 128.
+  const auto wide =
+      testing::load(R"({"model_type": "gemma4_vision", "hidden_size": 4096, "num_attention_heads": 32})");
+  EXPECT_EQ(wide.find_rope("vision-x")->rope.head_dim(), 64);
 }
 
 }  // namespace

@@ -47,6 +47,10 @@ TEST(Window, HeadDimIsStatedOrDerived) {
       window(R"({"model_type": "zamba2", "use_mem_rope": true, "hidden_size": 2048, "num_attention_heads": 32,
                        "attention_head_dim": 128, "num_hidden_layers": 1})"),
       (Window{128, 128, 0}));
+  EXPECT_EQ(
+      window(R"({"model_type": "zamba2", "use_mem_rope": true, "hidden_size": 4096, "num_attention_heads": 32,
+                       "num_hidden_layers": 1})"),
+      (Window{256, 256, 0}));
   EXPECT_FAILS(Model::from_config(R"({"model_type": "falcon", "num_hidden_layers": 1})"),
                StatusCode::malformed,
                "head_dim: missing, and hidden_size and num_attention_heads do not replace it");
