@@ -117,7 +117,20 @@ class GgufReader : GgufValues {
     const std::string path = key("rope.dimension_sections");
     const auto sections = numbers("rope.dimension_sections");
     if (!sections && has("rope.dimension_sections")) return wrong(path, "a list of numbers");
-    if (!sections) return;
+    // ggml has ropes of several axes that are always so, and such that are where two sections are stated.
+    const bool always = family_.sections[0] != 0, known = !family_.gguf.empty();
+    const auto states = [&](std::size_t axis) {
+      return sections && sections->size() > axis && (*sections)[axis] != 0;
+    };
+    if (always && !states(0) && !states(1) && !states(2)) {
+      return builder_.malformed(path, ": expected the pairs of each axis, got ",
+                                sections ? "none" : "no such key", ", and ", architecture(), " needs them");
+    }
+    if (known && !always && !lists("glm4 glm4moe hunyuan_vl hunyuan-vl", architecture())) {
+      if (sections) builder_.warn(path, ": not read: in llama.cpp ", architecture(), " has one axis");
+      return;
+    }
+    if (!always && (!states(0) || !states(1))) return;
     rope.axis_sections.from = path;
     for (double pairs : *sections) {
       check_whole({pairs, path}, 0, most_lanes);

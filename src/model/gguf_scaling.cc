@@ -16,7 +16,8 @@ class ScalingReader : GgufValues {
   void read_scaling(RopeDescription& rope) {
     const std::string path = key("rope.scaling.type");
     const auto stated = text("rope.scaling.type");
-    const auto type = stated ? std::optional<std::string_view>(stated->value) : std::nullopt;
+    auto type = stated ? std::optional<std::string_view>(stated->value) : std::nullopt;
+    read_yarn_switch(type);
     if (builder_.failed()) return;
     auto factor =
         first({number("rope.scaling.factor"), number("rope.scale_linear")}, {1, "default: no factor stated"});
@@ -39,6 +40,30 @@ class ScalingReader : GgufValues {
       builder_.malformed(path, " ", in_quotes(*type),
                          ": unknown scaling type; known are none, linear, yarn, longrope");
     }
+  }
+
+  /// Of llama.cpp's loaders, grok's and laguna's look at them: the first switches the ramp, and the second is A where
+  /// it is off (where it is on, A is computed).
+  void read_yarn_switch(std::optional<std::string_view>& type) {
+    const auto ramp = number("rope.scaling.yarn_ext_factor"),
+               attention = number("rope.scaling.yarn_attn_factor");
+    if (architecture() != "grok" && architecture() != "laguna") {
+      for (const auto& value : {ramp, attention}) {
+        if (value) builder_.warn(value->from, ": not read: llama.cpp reads it for grok and laguna alone");
+      }
+      return;
+    }
+    if (ramp && ramp->value >= 0 && ramp->value != 0 && ramp->value != 1) {
+      return builder_.fail(StatusCode::unsupported, ramp->from, " ", ramp->value,
+                           ": a part of the ramp; must be 0 (none), 1, or negative (as the type says)");
+    }
+    if (ramp && ramp->value == 0 && type == "yarn") type = "linear";
+    if (ramp && ramp->value == 1 && type != "none") type = "yarn";
+    if (!attention || attention->value == 1) return;
+    if (type == "yarn")
+      return builder_.warn(attention->from, ": not read: llama.cpp computes A from the factor");
+    builder_.fail(StatusCode::unsupported, attention->from, " ", attention->value,
+                  ": an attention factor without YaRN; must be 1");
   }
 
   Sourced<double> original_length(RopeDescription& rope) {
@@ -93,7 +118,9 @@ class ScalingReader : GgufValues {
     if (builder_.failed()) return;
     take("original_max_position_embeddings", yarn.original_max_position_embeddings, length);
     take("beta_fast", yarn.beta_fast,
-         first({number("rope.scaling.yarn_beta_fast")}, {32, "default of yarn"}));
+         first({number("rope.scaling.yarn_beta_fast")}, architecture() == "grok"
+                                                            ? Sourced<double>{8, family_default()}
+                                                            : Sourced<double>{32, "default of yarn"}));
     take("beta_slow", yarn.beta_slow, first({number("rope.scaling.yarn_beta_slow")}, {1, "default of yarn"}));
     if (const auto part = number("rope.scaling.attn_factor")) take("attn_factor", yarn.attn_factor, *part);
     yarn.truncate = family_.truncate;

@@ -23,9 +23,12 @@ Status check_window(std::int64_t rotary_dim) {
 
 Status check_finite(const impl::Frequencies& f) {
   for (std::size_t i = 0; i < f.inv_freq.size(); ++i) {
-    if (!std::isfinite(f.inv_freq[i]) || !std::isfinite(f.inv_freq_fp32[i])) {
-      return invalid("inv_freq of pair ", i, ": ", f.inv_freq[i], ": must be finite in fp32");
-    }
+    const double exact = f.inv_freq[i], fp32 = double{f.inv_freq_fp32[i]};
+    if (std::isfinite(exact) && std::isfinite(fp32)) continue;
+    const bool is_cause = !(std::fabs(exact) <= std::numeric_limits<float>::max());
+    const double bad = is_cause ? exact : fp32;
+    return invalid("inv_freq of pair ", i, ": ", std::isnan(bad) ? std::fabs(bad) : bad,
+                   ": must be finite in fp32");
   }
   return {};
 }
@@ -68,6 +71,9 @@ Result<Spectrum> Spectrum::make(const SpectrumOptions& options) {
   }
   if (options.base > std::numeric_limits<float>::max()) {
     return invalid("base ", options.base, ": must be finite in fp32");
+  }
+  if (static_cast<float>(options.base) == 0) {
+    return invalid("base ", options.base, ": must be over 0 in fp32");
   }
   auto axis = axis_of_each_pair(options);
   if (!axis) return axis.status();

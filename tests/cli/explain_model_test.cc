@@ -61,7 +61,7 @@ TEST_F(Doubtful, NumbersBeyondSense) {
     return flowing(explain({config}));
   };
   EXPECT_TRUE(has(text("32768", R"("type": "linear", "factor": 1e308)"),
-                  "one full turn takes over 1e308 (pair 0) to over 1e308 (pair 0) positions"));
+                  "one full turn takes over 1e308 (every pair) positions"));
   const std::string lists = R"("type": "longrope", "short_factor": [1, 1], "long_factor": [2, 2],
       "original_max_position_embeddings": 4096, )";
   EXPECT_TRUE(has(text("32768", lists + R"("factor": 8)"),

@@ -143,6 +143,23 @@ TEST(ExplainText, NamesWavelengthsAxesAndPolicy) {
   EXPECT_TRUE(has(text, "ggml: the running fp32 product of llama.cpp's CPU path"));
 }
 
+TEST(ExplainText, SaysWhereTheBaseLeads) {
+  const auto with = [](const char* base, const char* lanes) {
+    return flowing(explain({"--head-dim", lanes, "--base", base}));
+  };
+  EXPECT_TRUE(
+      has(with("0.5", "8"), "0.5: pair 0 turns 1 radian a position, the next ones ever faster scaling"));
+  EXPECT_TRUE(has(with("1", "8"), "1: pair 0 turns 1 radian a position, and so do all others scaling"));
+  EXPECT_TRUE(has(with("1", "8"), "one full turn takes 6.283 (every pair) positions"));
+  EXPECT_TRUE(has(with("10000", "2"), "10000: pair 0 turns 1 radian a position scaling"));
+  EXPECT_TRUE(has(with("10000", "2"), "one full turn takes 6.283 (pair 0) positions"));
+}
+
+TEST(ExplainText, AnAxisMayDriveNoPair) {
+  EXPECT_TRUE(has(flowing(explain({"--head-dim", "8", "--axis-sections", "0,2,2"})),
+                  "axis 0 drives no pair, axis 1 drives pairs 0-1, axis 2 drives pairs 2-3"));
+}
+
 TEST(Report161, ExplainPrintsTheOrderOfTheAxes) {
   const std::string text =
       flowing(explain({"--head-dim", "128", "--axis-sections", "24,20,20", "--axis-order", "interleaved"}));

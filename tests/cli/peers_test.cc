@@ -158,6 +158,22 @@ TEST(Explain, TellsBothSourcesOfARopesNumbers) {
   EXPECT_EQ(json["ropes"][0]["base"], 1e6);
 }
 
+TEST(Explain, NamesWhatAFactorAndDivisorsComeTo) {
+  const TemporaryFolder folder;
+  const auto pairs_of = [&](const std::vector<float>& divisors) {
+    write_file(folder / "both.gguf", GgufWriter("llama")
+                                         .set("attention.key_length", 8U)
+                                         .set("block_count", 2U)
+                                         .set("rope.scaling.factor", 4.0F)
+                                         .divisors(divisors)
+                                         .bytes());
+    return words({folder / "both.gguf"});
+  };
+  EXPECT_TRUE(has(pairs_of({1, 1, 8, 8}), "pairs 0-1 divided by 4, 2-3 divided by 32"))
+      << pairs_of({1, 1, 8, 8});
+  EXPECT_TRUE(has(pairs_of({1, 2, 8, 8}), "pairs 0-1 divided by 4 to 8, 2-3 divided by 32"));
+}
+
 TEST(As, RefusesWhatThePeerCannotRun) {
   EXPECT_REFUSES(
       4, "flags: rope default: scaling type dynamic: llama.cpp has none; it has default linear yarn",

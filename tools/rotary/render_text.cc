@@ -127,8 +127,10 @@ std::string axis_words(const Spectrum& spectrum) {
     std::vector<std::int64_t> pairs;
     for (std::size_t i = 0; i < spectrum.axis().size(); ++i)
       if (spectrum.axis()[i] == a) pairs.push_back(static_cast<std::int64_t>(i));
-    parts.push_back("axis " + std::to_string(a) + " drives " + (pairs.size() == 1 ? "pair " : "pairs ") +
-                    ranges(pairs));
+    const std::string driven = pairs.empty()       ? "no pair"
+                               : pairs.size() == 1 ? "pair " + ranges(pairs)
+                                                   : "pairs " + ranges(pairs);
+    parts.push_back("axis " + std::to_string(a) + " drives " + driven);
   }
   return list(parts);
 }
@@ -210,6 +212,15 @@ std::string length_words(const Model& model, std::size_t index, std::optional<st
   return parts.empty() ? "not stated" : list(parts);
 }
 
+/// Of the base alone, before any scaling.
+std::string base_text(double base, std::int64_t pairs) {
+  const std::string first = digits(base) + ": pair 0 turns 1 radian a position";
+  if (pairs == 1) return first;
+  return first + (base > 1   ? ", the next ones ever slower"
+                  : base < 1 ? ", the next ones ever faster"
+                             : ", and so do all others");
+}
+
 std::string wavelength_words(const ModelRope& entry) {
   const auto inv_freq = entry.rope.spectrum().inv_freq();
   std::size_t fast = inv_freq.size(), slow = inv_freq.size();
@@ -225,11 +236,19 @@ std::string wavelength_words(const ModelRope& entry) {
     if (entry.context && wavelength(i) > static_cast<double>(*entry.context)) ++under_one_turn;
   }
   if (fast == inv_freq.size()) return "none: no pair turns";
-  const auto one = [&](std::size_t i) {
+  const auto one = [&](std::size_t i, const std::string& whose) {
     const double length = wavelength(i);
-    return (std::isfinite(length) ? rounded(length) : "over 1e308") + " (pair " + std::to_string(i) + ")";
+    return (std::isfinite(length) ? rounded(length) : "over 1e308") + " (" + whose + ")";
   };
-  std::string text = "one full turn takes " + one(fast) + " to " + one(slow) + " positions";
+  const auto pair = [](std::size_t i) { return "pair " + std::to_string(i); };
+  std::string text = "one full turn takes ";
+  if (wavelength(fast) != wavelength(slow)) {
+    text += one(fast, pair(fast)) + " to " + one(slow, pair(slow));
+  } else {
+    const bool alone = static_cast<std::int64_t>(inv_freq.size()) - still == 1;
+    text += one(fast, alone ? pair(fast) : still == 0 ? "every pair" : "every pair that turns");
+  }
+  text += " positions";
   if (entry.context) {
     text += "; " + count(under_one_turn, "pair") + (under_one_turn == 1 ? " turns" : " turn") +
             " less than once within " + std::to_string(*entry.context) + " positions";
@@ -250,9 +269,7 @@ std::string rope_text(const Model& model, std::size_t index, std::optional<std::
   if (rope.pairs() == 0) return text;
   text += item("pairing", pairing_words(rope));
   text += item("direction", direction_words(rope.direction()));
-  if (spectrum.base())
-    text += item("base",
-                 digits(*spectrum.base()) + ": pair 0 turns 1 radian a position, the next ones ever slower");
+  if (spectrum.base()) text += item("base", base_text(*spectrum.base(), rope.pairs()));
   text += scaling_text(model, index, length);
   text += item("attention", attention_words(spectrum));
   if (spectrum.softmax_factor() != 1) {

@@ -167,7 +167,15 @@ std::string pair_words(const Spectrum& spectrum) {
   }
   std::vector<std::string> parts;
   if (!kept.empty()) parts.push_back(ranges(kept) + " kept");
-  if (!between.empty()) parts.push_back(ranges(between) + " between");
+  if (!between.empty()) {
+    const auto by = [&](std::int64_t pair) { return divisor[static_cast<std::size_t>(pair)]; };
+    const auto [least, most] = std::ranges::minmax(between, {}, by);
+    // Between what a scaling keeps and what it divides; of two scalings, there is no such ramp.
+    parts.push_back(ranges(between) + (spectrum.divisors().empty() ? " between"
+                                       : same(by(least), by(most)) ? " divided by " + rounded(by(most))
+                                                                   : " divided by " + rounded(by(least)) +
+                                                                         " to " + rounded(by(most))));
+  }
   if (!divided.empty()) parts.push_back(ranges(divided) + " divided by " + rounded(largest));
   if (!still.empty()) parts.push_back(ranges(still) + " stand still");
   return "pairs " + list(parts);

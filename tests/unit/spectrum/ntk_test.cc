@@ -73,7 +73,7 @@ TEST(Dynamic, RefusesBadNumbers) {
   EXPECT_EQ(error_of(Scaling(), 0), "length 0: must be at least 1 token");
   EXPECT_EQ(error_of(Scaling(), -5), "length -5: must be at least 1 token");
   EXPECT_EQ(error_of(scaling::DynamicNtk{1e300, 1}, 1 << 30),
-            "inv_freq of pair 1: 0: must be finite in fp32");
+            "inv_freq of pair 1: nan: must be finite in fp32");
 }
 
 TEST(NtkAlpha, MultipliesTheBase) {
