@@ -97,6 +97,57 @@ TEST(GgufFiles, AlphaIsANtkRule) {
   EXPECT_EQ(source_of(model, "alpha"), "hunyuan_vl.rope.scaling.alpha");
 }
 
+GgufWriter yarn_gguf(const std::string& architecture, const std::string& type = "yarn") {
+  return std::move(GgufWriter(architecture)
+                       .set("attention.key_length", 128U)
+                       .set("block_count", 1U)
+                       .set("context_length", 131072U)
+                       .set("rope.freq_base", 208533496.0F)
+                       .set("rope.scaling.type", type)
+                       .set("rope.scaling.factor", 16.0F)
+                       .set("rope.scaling.original_context_length", 8192U));
+}
+
+// llama.cpp's models/grok.cpp and llama-context.cpp.
+TEST(GgufFiles, GroksSwitchOfYarn) {
+  const auto with = [](const std::string& key, float value) {
+    return yarn_gguf("grok").set("rope.scaling." + key, value).load();
+  };
+  const auto on = with("yarn_ext_factor", 1);
+  ASSERT_SUCCEEDS(on);
+  EXPECT_TRUE(on->warnings().empty());
+  EXPECT_EQ(source_of(*on, "beta_fast"), "default of grok");
+  const auto yarn = std::get<scaling::Yarn>(on->ropes()[0].rope.spectrum().scaling());
+  EXPECT_EQ(yarn.beta_fast, 8);
+  const auto off = with("yarn_ext_factor", 0);
+  EXPECT_EQ(off->ropes()[0].rope.spectrum().scaling(), Scaling(scaling::Linear{16}));
+  EXPECT_EQ(with("yarn_ext_factor", -1)->ropes()[0].rope, on->ropes()[0].rope);
+  EXPECT_FAILS(
+      with("yarn_ext_factor", 0.5), StatusCode::unsupported,
+      "grok.rope.scaling.yarn_ext_factor 0.5: a part of the ramp; must be 0 (none), 1, or negative (as "
+      "the type says)");
+  EXPECT_TRUE(with("yarn_attn_factor", 1)->warnings().empty());
+  EXPECT_EQ(with("yarn_attn_factor", 2)->warnings()[0],
+            "grok.rope.scaling.yarn_attn_factor: not read: llama.cpp computes A from the factor");
+  EXPECT_FAILS(yarn_gguf("grok", "linear").set("rope.scaling.yarn_attn_factor", 2.0F).load(),
+               StatusCode::unsupported,
+               "grok.rope.scaling.yarn_attn_factor 2: an attention factor without YaRN; must be 1");
+}
+
+TEST(GgufFiles, OthersHaveNoSwitchOfYarn) {
+  const auto model = yarn_gguf("llama")
+                         .set("rope.scaling.yarn_ext_factor", 0.0F)
+                         .set("rope.scaling.yarn_attn_factor", 2.0F)
+                         .load()
+                         .value();
+  EXPECT_TRUE(std::holds_alternative<scaling::Yarn>(model.ropes()[0].rope.spectrum().scaling()));
+  ASSERT_EQ(model.warnings().size(), 2U);
+  EXPECT_EQ(model.warnings()[0],
+            "llama.rope.scaling.yarn_ext_factor: not read: llama.cpp reads it for grok and laguna alone");
+  EXPECT_EQ(model.warnings()[1],
+            "llama.rope.scaling.yarn_attn_factor: not read: llama.cpp reads it for grok and laguna alone");
+}
+
 TEST(GgufFiles, GranitesSwitch) {
   const auto layers = [](bool on) {
     return GgufWriter("granite")
