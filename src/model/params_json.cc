@@ -319,6 +319,7 @@ class ParamsReader {
     if (length.value > 0) {
       auto yarn = read_deepseek_yarn<scaling::Yarn>(rope, length);
       take(rope, "attention_factor", yarn.attention_factor, Sourced<double>{1, constant()});
+      rope.wording.settled_magnitude = true;
       rope.scaling = {yarn, length.from};
     } else {
       rope.scaling.from = message("derived: ", length.from, " 0");

@@ -44,6 +44,23 @@ impl::PeerReading reading_of(const Model& model, std::size_t rope, std::optional
   return reading;
 }
 
+/// DeepSeek's own .json is for its own code: who has no such type runs the model by the config.json beside the weights,
+/// which has the same numbers under YaRN's keys.
+std::optional<Scaling> in_other_words(const Model& model, const Scaling& stated, Peer peer) {
+  const auto* own = std::get_if<scaling::DeepseekYarn>(&stated);
+  if (own == nullptr || model.source() != Model::Source::params || model.model_type() != "deepseek_v3" ||
+      impl::check_peer_type(peer, own->name).ok()) {
+    return std::nullopt;
+  }
+  return scaling::Yarn{.factor = own->factor,
+                       .original_max_position_embeddings = own->original_max_position_embeddings,
+                       .beta_fast = own->beta_fast,
+                       .beta_slow = own->beta_slow,
+                       .attn_factor = own->attn_factor,
+                       .mscale = own->mscale,
+                       .mscale_all_dim = own->mscale_all_dim};
+}
+
 /// Frequencies of the file's own have no formula to read otherwise.
 Result<Spectrum> spectrum_of(const Spectrum& stated, const impl::PeerReading& reading) {
   if (!reading.base) return stated.with_axis(reading.axis);
@@ -169,13 +186,20 @@ PeerRope Model::rope_as(Peer peer, std::size_t rope, std::optional<std::int64_t>
             impl::failure(StatusCode::out_of_range, origin_, ": rope ", rope, ": there are ", ropes_.size())};
   }
   const Rope& stated = ropes_[rope].rope;
-  const std::string_view type = rotary::name(stated.spectrum().scaling());
+  const auto other_words = in_other_words(*this, stated.spectrum().scaling(), peer);
+  const std::string_view type = rotary::name(other_words ? *other_words : stated.spectrum().scaling());
   if (Status status = impl::check_peer_type(peer, type); !status.ok()) return {peer, status};
   if (Status status = impl::check_peer_type(peer, "divided");
       !stated.spectrum().divisors().empty() && !status.ok())
     return {peer, status};
   impl::PeerReading reading = reading_of(*this, rope, length ? length : length_);
+  if (other_words) reading.scaling = *other_words;
   PeerRope result{peer, rope_of(stated, reading)};
+  if (other_words) {
+    result.reasons.emplace_back(
+        "DeepSeek's own file is not read; the config.json of the model states it as yarn, with mscale and "
+        "mscale_all_dim");
+  }
   for (const auto rules : {impl::transformers_rules(), impl::peer_rules()}) {
     for (const impl::PeerRule& rule : rules) {
       if (!rule.is_of(peer)) continue;

@@ -281,6 +281,33 @@ TEST(Peers, AnImageEncoderOfTwoRopesIsNoTextModelEither) {
     EXPECT_EQ(model.as(peer)->find_rope("vision-x")->rope, by_columns) << name(peer);
 }
 
+// The preset is the config.json of the model, and the file DeepSeek's own of it.
+TEST(Peers, DeepSeeksOwnFileIsRunAsItsConfig) {
+  const Model own = read(R"({"dim": 7168, "inter_dim": 18432, "n_layers": 61, "n_heads": 128,
+      "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "max_seq_len": 163840})");
+  for (const Peer peer : {transformers, llama_cpp}) {
+    const auto theirs = own.rope_as(peer, 0);
+    ASSERT_SUCCEEDS(theirs.rope);
+    const Spectrum& spectrum = theirs.rope->spectrum();
+    EXPECT_EQ(spectrum.scaling(), preset("deepseek-v3").as(peer)->ropes()[0].rope.spectrum().scaling());
+    EXPECT_NEAR(spectrum.softmax_factor(), 1.8738542071, 1e-10);
+    EXPECT_EQ(
+        theirs.reasons.front(),
+        "DeepSeek's own file is not read; the config.json of the model states it as yarn, with mscale and "
+        "mscale_all_dim");
+  }
+  EXPECT_FAILS(
+      read(testing::llama(R"(, "rope_scaling": {"type": "deepseek_yarn", "factor": 4.0})")).as(transformers),
+      StatusCode::unsupported, "scaling type deepseek_yarn: transformers has none");
+}
+
+TEST(Peers, DeepSeekV4sOwnFileSettlesItsMagnitude) {
+  const Model own = read(R"({"dim": 4096, "n_layers": 2, "n_heads": 64, "compress_ratios": [0, 4],
+      "rope_factor": 16, "original_seq_len": 65536})");
+  for (const Peer peer : peers)
+    EXPECT_EQ(own.as(peer)->find_rope("compress")->rope.spectrum().attention_factor(), 1) << name(peer);
+}
+
 TEST(Peers, NoneRunsAGeneratorOfImages) {
   for (const Peer peer : peers) {
     EXPECT_FAILS(preset("flux-1").as(peer), StatusCode::unsupported,
