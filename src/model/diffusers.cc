@@ -59,6 +59,10 @@ constexpr Generator generators[] = {
      .unsupported = "its frequencies are learned and stand in the weights (pos_frequencies)"},
 };
 
+/// By which one class or another states its axes and base.
+constexpr std::string_view stating_keys[] = {"axes_dims_rope", "rope_axes_dim", "axes_dims", "axes_dim_rope",
+                                             "rope_theta",     "theta",         "rope_base"};
+
 class DiffusersReader {
  public:
   DiffusersReader(const Keys& top, const Generator& generator, ModelBuilder& builder)
@@ -70,8 +74,8 @@ class DiffusersReader {
         generator_(generator) {}
 
   void read() {
-    const std::string_view known[] = {"rope_theta", "rope_max_seq_len", "use_rotary_positional_embeddings",
-                                      generator_.axes_key};
+    std::vector<std::string_view> known = {"rope_max_seq_len", "use_rotary_positional_embeddings"};
+    known.insert(known.end(), std::begin(stating_keys), std::end(stating_keys));
     warn_about_similar_keys(config_.top, known, config_.builder);
     warn_about_misspellings(config_.top, config_.builder);
     warn_about_others();
@@ -103,10 +107,8 @@ class DiffusersReader {
   }
 
  private:
-  /// Keys by which another class, or nobody, states axes and base.
   void warn_about_others() {
-    for (const std::string_view key : {"axes_dims_rope", "rope_axes_dim", "axes_dims", "axes_dim_rope",
-                                       "rope_theta", "theta", "rope_base"}) {
+    for (const std::string_view key : stating_keys) {
       if (key == generator_.axes_key || key == generator_.base_key || config_.top.find(key) == nullptr)
         continue;
       config_.builder.warn(config_.top.path_of(key), ": not read by ", generator_.class_name);

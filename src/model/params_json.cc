@@ -73,11 +73,7 @@ class ParamsReader {
     RopeDescription rope;
     dialect == Dialect::deepseek_v4 ? read_window_at_end(rope)
                                     : read_window(config_, {"default", "", nothing_, nothing_}, rope);
-    if (dialect == Dialect::deepseek_v3 && top_.find("qk_nope_head_dim") == nullptr) {
-      constexpr std::int64_t still = 128;
-      rope.rotary_offset = {still, constant()};
-      rope.head_dim.value += still;
-    }
+    if (dialect == Dialect::deepseek_v3) read_still_lanes(rope);
     rope.scaling = {scaling::None{}, "default: no scaling stated"};
     rope.direction = {Direction::forward, "default"};
     rope.pairing = {facts_.pairing, message("how ", facts_.code, " rotates")};
@@ -272,6 +268,16 @@ class ParamsReader {
     return message("derived: ", positions ? "max_position_embeddings" : "max_seq_len", " ",
                    rope.context->value, positions ? "" : whose("max_seq_len"), relation, "original_seq_len ",
                    length.value, whose("original_seq_len"));
+  }
+
+  /// Latent attention always: some lanes turn, behind others that do not.
+  void read_still_lanes(RopeDescription& rope) {
+    constexpr std::int64_t still = 128;
+    if (const auto turning = top_.integer("qk_rope_head_dim"); turning && turning->value < 2)
+      return builder_.malformed(turning->from, " ", turning->value, ": must be at least 2");
+    if (top_.find("qk_nope_head_dim") != nullptr) return;
+    rope.rotary_offset = {still, constant()};
+    rope.head_dim.value += still;
   }
 
   /// Without a ratio nobody knows which of the two ropes a layer has.

@@ -248,6 +248,9 @@ TEST(DeepSeek, V3WithoutTheLanesThatStandStill) {
   const auto stated = load(R"({"dim": 2048, "inter_dim": 10944, "n_layers": 27, "n_heads": 16,
                                "qk_rope_head_dim": 64, "qk_nope_head_dim": 0})");
   EXPECT_EQ(stated.ropes()[0].rope.head_dim(), 64);
+  EXPECT_FAILS(Model::from_config(R"({"dim": 2048, "inter_dim": 10944, "n_layers": 27, "n_heads": 16,
+                                      "qk_rope_head_dim": 0})"),
+               StatusCode::malformed, "qk_rope_head_dim 0: must be at least 2");
 }
 
 TEST(DeepSeek, V4HasTwoRopes) {

@@ -259,6 +259,7 @@ TEST(Diffusers, WrongFilesAreRefused) {
   EXPECT_EQ(flux(R"("theta": 5)")->warnings()[0], "theta: not read by FluxTransformer2DModel");
   EXPECT_EQ(flux(R"("axes_dims": [32, 48, 48])")->warnings()[0],
             "axes_dims: not read by FluxTransformer2DModel");
+  EXPECT_EQ(flux(R"("rope_axes_dim": [16, 56, 56])")->warnings().size(), 1U);
   EXPECT_FAILS(flux(R"("num_single_layers": 10000)"), StatusCode::malformed,
                "num_layers + num_single_layers 10002: must be from 0 to 10000");
 }
