@@ -64,10 +64,10 @@ constexpr Family families[] = {
 
     // Half-split in both.
     {.model_types = "qwen qwen2 qwen2_moe qwen3_moe dbrx falcon falcon_h1 starcoder2 olmo2 olmoe orion "
-                    "hunyuan_v1_dense hunyuan_v1_moe hy_v4 dots1 esmc plamo jais2 exaone "
+                    "hunyuan_v1_dense hunyuan_v1_moe dots1 esmc plamo jais2 exaone "
                     "exaone_moe eurobert dia_encoder doge gpt_neox_japanese hyperclovax "
-                    "kyutai_speech_to_text mimi mimi_encoder mimi_decoder moshi neucodec "
-                    "olmo_hybrid qwen3_omni_moe_talker_text unlimited_ocr_text voxtral_realtime_text xcodec2 "
+                    "kyutai_speech_to_text mimi mimi_encoder mimi_decoder moshi "
+                    "olmo_hybrid qwen3_omni_moe_talker_text unlimited_ocr_text voxtral_realtime_text "
                     "deepseek_ocr2_text gradium_phonon_tts pocket_tts",
      .gguf = "qwen qwen2 qwen2moe qwen3 qwen3moe dream llada-moe rnd1 dbrx falcon falcon-h1 grok starcoder2 olmo2 olmoe "
              "orion hunyuan-moe hunyuan-dense talkie dots1 bert jina-bert-v3 nomic-bert nomic-bert-moe eurobert bitnet "
@@ -82,8 +82,10 @@ constexpr Family families[] = {
     {.model_types = "dia_decoder flint hrm_text jetmoe kolibri1 lara_mini molmo2_text muse_glimmer_text "
                     "qwen3_omni_moe_talker_code_predictor",
      .pairing = halves, .gguf_pairing = halves, .head_dim = 128},
+    {.model_types = "neucodec xcodec2", .pairing = halves, .head_dim = 64},
     {.model_types = "muse_glimmer_assistant", .pairing = halves, .base = 5e5, .head_dim = 128},
-    {.model_types = "flex_olmo muse_spark_text", .pairing = halves, .base = 5e5},
+    {.model_types = "flex_olmo", .pairing = halves, .base = 5e5},
+    {.model_types = "muse_spark_text", .pairing = halves, .base = 5e5, .head_dim = 64},
     {.model_types = "nomic_bert", .pairing = halves, .gguf_pairing = halves, .base = 1000},
     {.model_types = "jina_embeddings_v3", .pairing = halves, .gguf_pairing = halves, .base = 2e4},
     {.model_types = "gte", .pairing = halves, .base = 160000},
@@ -94,8 +96,9 @@ constexpr Family families[] = {
     {.model_types = "bamba", .pairing = halves, .partial = 0.5, .layer_list = "attn_layer_indices",
      .none_unlisted = true},
     // Of speech, of documents, of time series.
-    {.model_types = "lasr_encoder voxtral_realtime_encoder nemotron3_diarization_audio deepseek_ocr2_encoder timesfm2_5",
-     .pairing = halves, .base = 1e4},
+    {.model_types = "lasr_encoder nemotron3_diarization_audio deepseek_ocr2_encoder", .pairing = halves, .base = 1e4},
+    {.model_types = "voxtral_realtime_encoder", .pairing = halves, .base = 1e4, .head_dim = 64},
+    {.model_types = "timesfm2_5", .pairing = halves, .base = 1e4, .head_dim = 80},
     {.model_types = "glmasr_encoder nemotron3_5_transcribe_asr_audio nemotron3_5_transcribe_word_timestamp",
      .pairing = halves, .base = 1e4, .partial = 0.5},
     {.model_types = "recurrent_gemma", .pairing = halves, .silent_head_dim = 256, .partial = 0.5, .pattern = 3,
@@ -140,7 +143,7 @@ constexpr Family families[] = {
      .pattern = 4},
     {.model_types = "mimo_v2_flash mimo_v2", .pairing = halves, .gguf_pairing = halves, .base = 5e6, .local_base = 1e4,
      .head_dim = 192, .partial = 0.334, .pattern = 6, .full_too = true},
-    {.model_types = "step3p5", .pairing = halves, .gguf_pairing = halves, .base = 1e4, .local_base = 1e4, .head_dim = 128,
+    {.model_types = "step3p5", .pairing = halves, .gguf_pairing = halves, .base = 1e4, .local_base = 1e4, .common_base = true, .head_dim = 128,
      .pattern = 1},
     {.model_types = "modernbert modernbert-decoder", .gguf = "modern-bert", .pairing = halves, .gguf_pairing = halves,
      .base = 160000, .local_base = 1e4, .local_scaling = true, .pattern = 3, .full_first = true},
@@ -173,19 +176,25 @@ constexpr Family families[] = {
 
     // Part of the head without positions, then the part that turns (MLA).
     {.model_types = "deepseek_v2", .gguf = "deepseek2 deepseek2-ocr deepseek32 glm-dsa plm mistral4", .pairing = adjacent,
-     .gguf_pairing = adjacent, .window_at_end = true},
-    {.model_types = "deepseek_v3 deepseek_v32 kimi_k2 glm4_moe_lite glm_moe_dsa youtu axk1 axk2", .pairing = regroup,
-     .gguf_pairing = adjacent, .window_at_end = true},
-    {.model_types = "mistral4", .pairing = regroup, .gguf_pairing = adjacent, .window_at_end = true,
+     .gguf_pairing = adjacent, .latent_lanes = 64, .latent_still = 128, .window_at_end = true},
+    {.model_types = "deepseek_v3 deepseek_v32 kimi_k2 youtu axk1", .pairing = regroup, .gguf_pairing = adjacent,
+     .latent_lanes = 64, .latent_still = 128, .window_at_end = true},
+    {.model_types = "glm4_moe_lite glm_moe_dsa", .pairing = regroup, .gguf_pairing = adjacent, .latent_lanes = 64,
+     .latent_still = 192, .window_at_end = true},
+    {.model_types = "axk2", .pairing = regroup, .gguf_pairing = adjacent, .latent_lanes = 32, .latent_still = 64, .window_at_end = true},
+    {.model_types = "hy_v4", .pairing = halves, .latent_lanes = 64, .latent_still = 192, .window_at_end = true},
+    {.model_types = "mistral4", .pairing = regroup, .gguf_pairing = adjacent, .latent_lanes = 64, .latent_still = 64,
+     .window_at_end = true,
      .scaling = mistral4_scaling},
-    {.model_types = "mistral_large4_text", .pairing = regroup, .pattern = 4, .no_rope = NoRope::every_nth, .window_at_end = true,
-     .scaling = mistral_large4_scaling,
+    {.model_types = "mistral_large4_text", .pairing = regroup, .pattern = 4, .no_rope = NoRope::every_nth, .latent_lanes = 64,
+     .latent_still = 64, .window_at_end = true, .scaling = mistral_large4_scaling,
      .doubt = "each frequency is multiplied by exp(rotary_emb.alpha), which only the weights hold"},
-    {.model_types = "longcat_flash", .pairing = regroup, .base = 1e7},
-    {.model_types = "bailing_hybrid", .pairing = regroup, .base = 6e6},
+    {.model_types = "longcat_flash", .pairing = regroup, .base = 1e7, .latent_lanes = 64, .latent_still = 128},
+    {.model_types = "bailing_hybrid", .pairing = regroup, .base = 6e6, .latent_lanes = 64, .latent_still = 128},
     {.model_types = "deepseek_v4", .gguf = "deepseek4", .pairing = adjacent, .gguf_pairing = adjacent, .base = 1e4,
      .head_dim = 512, .partial = 0.125, .compress_base = 160000, .window_at_end = true},
-    {.model_types = "minicpm3", .gguf = "minicpm3", .pairing = halves, .gguf_pairing = halves, .window_at_end = true},
+    {.model_types = "minicpm3", .gguf = "minicpm3", .pairing = halves, .gguf_pairing = halves, .latent_lanes = 32,
+     .latent_still = 64, .window_at_end = true},
 
     // Several axes.
     {.model_types = "qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen2_5_omni_text", .gguf = "qwen2vl", .pairing = halves,
@@ -206,12 +215,15 @@ constexpr Family families[] = {
     {.model_types = "hunyuan_vl_text hunyuan_vl", .gguf = "hunyuan_vl hunyuan-vl", .pairing = halves, .gguf_pairing = halves},
     {.model_types = "paddleocr_vl_text paddleocr_vl", .gguf = "paddleocr", .pairing = halves, .gguf_pairing = halves,
      .base = 5e5, .sections = {16, 24, 24}},
-    {.model_types = "hy_v4_vl_text", .pairing = adjacent, .sections = {12, 10, 10}, .axis_order = AxisOrder::interleaved},
+    {.model_types = "hy_v4_vl_text", .pairing = adjacent, .sections = {12, 10, 10}, .axis_order = AxisOrder::interleaved,
+     .latent_lanes = 64, .latent_still = 192, .window_at_end = true},
     {.model_types = "openpangu_vl", .pairing = halves},
 
     // Known, and not described by what there is.
     {.gguf = "gptj", .unsupported = "llama.cpp runs it without a rotary embedding"},
-    {.model_types = "gpt2 gpt_bigcode gpt_neo mpt bloom opt bert t5 jamba mamba mamba2 rwkv rwkv5",
+    {.model_types = "gpt2 gpt_bigcode gpt_neo mpt bloom opt bert t5 jamba mamba mamba2 rwkv rwkv5 clip clip_text_model "
+                    "clip_vision_model siglip siglip_text_model siglip_vision_model siglip2 siglip2_text_model "
+                    "siglip2_vision_model whisper vit bart distilbert",
      .gguf = "gpt2 mpt refact bloom mamba mamba2 jamba jina-bert-v2 t5 t5encoder jais rwkv6 rwkv6qwen2 rwkv7 arwkv7 nemotron_h "
              "nemotron_h_moe kimi-linear inkling clip wavtokenizer-dec",
      .unsupported = "it has no rotary embedding"},

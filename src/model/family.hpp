@@ -33,8 +33,9 @@ struct Family {
   std::optional<Pairing> gguf_pairing = {};  ///< as the rows of the q and k weights lie in GGUF
   Direction direction = Direction::forward;
 
-  std::optional<double> base = {};         ///< where the file is silent
-  std::optional<double> local_base = {};   ///< of the sliding-window layers, if they have a rope of their own
+  std::optional<double> base = {};        ///< where the file is silent
+  std::optional<double> local_base = {};  ///< of the sliding-window layers, if they have a rope of their own
+  bool common_base = false;  ///< a stated base is the local one too, but no entry's of a layer type
   std::optional<double> global_part = {};  ///< proportional scaling of the full-attention layers
   bool local_scaling = false;              ///< an old rope_scaling applies to the local rope too
   std::int64_t head_dim = 0;               ///< 0: hidden_size / num_attention_heads
@@ -59,6 +60,8 @@ struct Family {
       {};  ///< of M-RoPE, as a file states them; 0: none where it is silent
   AxisOrder axis_order = AxisOrder::contiguous;  ///< of the sections
   bool time_section_last = false;                ///< the sections are stated as h, w, t
+  std::int64_t latent_lanes = 0;                 ///< qk_rope_head_dim of MLA where a file states none
+  std::int64_t latent_still = 0;                 ///< qk_nope_head_dim, likewise
   bool window_at_end = false;                    ///< the lanes that turn are the last of the head
   bool stated_positions = false;                 ///< position_embedding_type says whether there is a rope
   std::string_view silent_positions = {};        ///< what a missing position_embedding_type means: no rope

@@ -188,6 +188,13 @@ std::vector<RopePlan> plan_ropes(const HfConfig& config, const LayerPlan& layers
     config.builder.warn(config.top.path_of("rope_parameters"),
                         ": missing, so the scaling is the one that Transformers' class assumes; a file that "
                         "means none states rope_type default");
+    const auto own = now.number("rope_theta"), stated = config.top.number("rope_theta");
+    if (own && stated && own->value != stated->value) {
+      config.builder.malformed(
+          stated->from, " ", stated->value, ": Transformers' class of ", config.model_type,
+          " passes over it where a file has no rope_parameters, and takes its own, of base ", own->value,
+          "; must stand in rope_parameters");
+    }
   }
   check_scaled_types(config, layers);
   std::vector<RopePlan> plans;

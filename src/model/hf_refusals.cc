@@ -136,7 +136,8 @@ void read_dual_chunk(const HfConfig& config) {
 void warn_about_similar_keys(const Keys& top, std::span<const std::string_view> known,
                              ModelBuilder& builder) {
   for (const auto& [key, value] : top.object()) {
-    const bool looks_like_one = key.find("rope") != key.npos || key.find("rotary") != key.npos;
+    const std::string word = small(key);
+    const bool looks_like_one = word.find("rope") != word.npos || word.find("rotary") != word.npos;
     if (!looks_like_one || value.is_null() || is_known(key, known)) continue;
     const std::string_view close = key.find("scal") != key.npos && !std::ranges::count(known, "rope_scaling")
                                        ? std::string_view()
@@ -180,6 +181,10 @@ void warn_about_unread(const HfConfig& config, const Keys& document) {
   }
   if (!config.family.doubt.empty())
     config.builder.warn("model_type ", config.model_type, ": ", config.family.doubt);
+  for (const auto key : {"theta", "base", "freq_base"}) {
+    if (top.number(key))
+      config.builder.warn(top.path_of(key), ": not a key that is read; did you mean rope_theta?");
+  }
   for (const auto key : {"attn_layer_period", "attn_layer_offset", "hybrid_override_pattern"}) {
     if (top.find(key) != nullptr)
       config.builder.warn(top.path_of(key),

@@ -19,7 +19,7 @@ constexpr std::string_view context_keys[] = {"max_position_embeddings", "n_posit
 /// Who states the base; where several do, and agree, the one that most systems look at.
 void word_base(const HfConfig& config, const RopePlan& plan, RopeWording& wording) {
   constexpr std::string_view key = base_keys[0];
-  const bool own = plan.is_local() && config.family.local_base.has_value(),
+  const bool own = plan.is_local() && config.family.local_base.has_value() && !config.family.common_base,
              compress = plan.layer_type == compress_rope;
   const auto say = [&](RopePlace place, const Keys& keys, std::string_view word) {
     if (wording.base != RopePlace::nowhere || keys.find(word) == nullptr) return;
@@ -73,7 +73,11 @@ void read_base(const HfConfig& config, const RopePlan& plan, RopeDescription& ro
   };
   if (plan.is_local()) add_all(local_base_keys);
   // A local rope that says nothing of its own shares the base, unless its family knows better.
-  if (!plan.is_local() || (!base.value() && !config.family.local_base)) add_all(base_keys);
+  const bool entry_alone = plan.nested && config.family.common_base;
+  if (!entry_alone &&
+      (!plan.is_local() || config.family.common_base || (!base.value() && !config.family.local_base))) {
+    add_all(base_keys);
+  }
   if (const auto ratio = config.top.number("rope_ratio")) {
     base.add(Sourced<double>{10000 * ratio->value, "family rule: 10000 * rope_ratio"});
   }
@@ -85,6 +89,11 @@ void read_base(const HfConfig& config, const RopePlan& plan, RopeDescription& ro
     rope.base = {*known, config.family_default()};
   } else {
     rope.base = {10000, "default: the file states no base", true};
+  }
+  const auto common = entry_alone ? config.top.number(base_keys[0]) : std::nullopt;
+  if (common && common->value != rope.base.value) {
+    config.builder.warn(common->from, " ", common->value, ": not read for ", plan.now.path(),
+                        ", whose base is ", rope.base.value, ", as in Transformers");
   }
 }
 
@@ -148,7 +157,7 @@ void read_dynamic_ntk(const HfConfig& config, RopeDescription& rope) {
 void settle_softmax(const HfConfig& config, RopeDescription& rope) {
   auto* yarn = std::get_if<scaling::Yarn>(&rope.scaling.value);
   if (yarn == nullptr || yarn->mscale_all_dim.value_or(0) == 0 || yarn->softmax_factor) return;
-  if (config.top.find("qk_rope_head_dim") != nullptr) return;
+  if (config.top.find("qk_rope_head_dim") != nullptr || config.family.latent_lanes != 0) return;
   yarn->softmax_factor = 1;
   rope.scaling_values.push_back(
       {0, "softmax_factor", 1.0,

@@ -26,10 +26,24 @@ std::optional<Sourced<std::int64_t>> integer_of(const HfConfig& config,
 
 /// MLA: lanes without positions, then the lanes that turn. head_dim is often given as the latter alone.
 bool read_latent_window(const HfConfig& config, RopeDescription& rope) {
-  const auto turning = config.top.integer("qk_rope_head_dim");
+  const Family& family = config.family;
+  const bool latent = family.latent_lanes != 0;
+  auto stated_or = [&](std::string_view key, std::int64_t value) {
+    auto found = config.top.integer(key);
+    if (found || !latent) return found;
+    config.builder.warn(config.top.path_of(key), ": missing, so it is ", value, ", the ",
+                        config.family_default());
+    return std::optional(Sourced<std::int64_t>{value, config.family_default()});
+  };
+  const auto turning = stated_or("qk_rope_head_dim", family.latent_lanes);
+  if (latent && turning->value == 0) {
+    config.builder.malformed(turning->from, " 0: of ", config.model_type,
+                             ", the lanes that turn; must be positive");
+    return true;
+  }
   if (!turning || turning->value == 0) return false;
-  const auto still =
-      config.top.integer("qk_nope_head_dim").value_or(Sourced<std::int64_t>{0, "no qk_nope_head_dim"});
+  const auto still = stated_or("qk_nope_head_dim", family.latent_still)
+                         .value_or(Sourced<std::int64_t>{0, "no qk_nope_head_dim"});
   if (turning->value < 0 || turning->value > most_lanes || still.value < 0 || still.value > most_lanes) {
     config.builder.malformed(turning->from, " ", turning->value, " and qk_nope_head_dim ", still.value,
                              ": must be from 0 to ", most_lanes);

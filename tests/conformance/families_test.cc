@@ -26,7 +26,8 @@ std::string rope_name(const std::string& layer_type) {
 
 bool is_latent(const json& family) {
   const std::string type = family.at("model_type");
-  return family.at("pairing") == "interleaved_to_half" || type == "deepseek_v2" || type == "minicpm3";
+  return family.at("pairing") == "interleaved_to_half" || type == "deepseek_v2" || type == "minicpm3" ||
+         type.starts_with("hy_v4");
 }
 
 TEST(Families, EqualTransformersWhereAConfigIsSilent) {

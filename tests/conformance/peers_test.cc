@@ -102,7 +102,8 @@ std::string words(const Spectrum& s, const json& theirs) {
 /// Files that the library does not read, since they say two things at once, or one thing of two ropes.
 bool is_doubtful(const Result<Model>& model) {
   const std::string why = model ? "" : model.status().message();
-  return why.ends_with(": must agree") || why.find("for which of the two ropes?") != why.npos;
+  return why.ends_with(": must agree") || why.ends_with("; must stand in rope_parameters") ||
+         why.find("for which of the two ropes?") != why.npos;
 }
 
 // Every text model of Transformers with every variation: what its classes compute, and what they cannot run.

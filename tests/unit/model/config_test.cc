@@ -370,17 +370,5 @@ TEST(Config, QueryTemperatureIsListed) {
   EXPECT_EQ(source_of(model, "temperature_scale"), "text_config.rope_parameters.llama_4_scaling_beta");
 }
 
-TEST(Config, ADictionaryWithoutABaseIsNotTheClassesOwn) {
-  // Transformers' default_theta; the bases 1e6 and 5e5 stand in the dictionaries that a stated one replaces.
-  for (const char* type : {"ministral3", "higgs_audio_v2"}) {
-    for (const char* dictionary :
-         {R"({"rope_type": "default"})", "{}", R"({"rope_type": "linear", "factor": 2})"}) {
-      const auto model = load(R"({"model_type": ")" + std::string(type) +
-                              R"(", "num_hidden_layers": 1, "rope_parameters": )" + dictionary + "}");
-      EXPECT_EQ(model.ropes()[0].rope.spectrum().base(), 10000) << type << dictionary;
-    }
-  }
-}
-
 }  // namespace
 }  // namespace rotary

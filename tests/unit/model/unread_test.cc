@@ -279,5 +279,23 @@ TEST(Diffusers, AxesFillTheHead) {
           "num_attention_heads)");
 }
 
+TEST(Unread, WordsForABase) {
+  for (const char* key : {"Rope_theta", "theta", "base"}) {
+    const auto model = load(llama(R"(, ")" + std::string(key) + R"(": 5e5)"));
+    ASSERT_EQ(model.warnings().size(), 1U) << key;
+    EXPECT_EQ(model.warnings()[0], std::string(key) + ": not a key that is read; did you mean rope_theta?");
+  }
+}
+
+TEST(Unread, ModelsKnownToHaveNoRope) {
+  for (const char* type :
+       {"clip", "clip_text_model", "siglip", "siglip_vision_model", "siglip2", "whisper"}) {
+    EXPECT_FAILS(Model::from_config(R"({"model_type": ")" + std::string(type) + R"(", "hidden_size": 768,
+        "num_attention_heads": 12, "num_hidden_layers": 2})"),
+                 StatusCode::unsupported,
+                 "model_type " + std::string(type) + ": not supported: it has no rotary embedding");
+  }
+}
+
 }  // namespace
 }  // namespace rotary

@@ -10,6 +10,7 @@ namespace rotary {
 namespace {
 
 using testing::llama;
+using testing::load;
 using testing::source_of;
 
 struct Window {
@@ -123,6 +124,40 @@ TEST(Window, LatentAttentionIsDescribedWhole) {
   EXPECT_EQ(odd.warnings()[0], "head_dim 56 is not read: qk_nope_head_dim + qk_rope_head_dim are 192");
   EXPECT_FAILS(Model::from_config(R"({"model_type": "deepseek_v3", "qk_rope_head_dim": -2})"),
                StatusCode::malformed, "qk_rope_head_dim -2");
+}
+
+/// 4096 wide, 32 heads, and nothing else said of lanes.
+std::string silent(const std::string& model_type, const std::string& keys = "") {
+  return R"({"model_type": ")" + model_type +
+         R"(", "hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": 4)" + keys + "}";
+}
+
+// The defaults of Transformers' configuration classes.
+TEST(Window, OfLatentAttentionWhereAFileIsSilent) {
+  for (const char* type : {"deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2", "youtu", "axk1",
+                           "longcat_flash", "bailing_hybrid"})
+    EXPECT_EQ(window(silent(type)), (Window{192, 64, 128})) << type;
+  for (const char* type : {"glm4_moe_lite", "glm_moe_dsa", "hy_v4", "hy_v4_vl_text"})
+    EXPECT_EQ(window(silent(type)), (Window{256, 64, 192})) << type;
+  for (const char* type : {"mistral4", "mistral_large4_text"})
+    EXPECT_EQ(window(silent(type)), (Window{128, 64, 64})) << type;
+  for (const char* type : {"axk2", "minicpm3"}) EXPECT_EQ(window(silent(type)), (Window{96, 32, 64})) << type;
+
+  const auto half_silent = load(silent("axk2", R"(, "qk_rope_head_dim": 64)"));
+  EXPECT_EQ(half_silent.ropes()[0].rope.rotary_offset(), 64);
+  ASSERT_EQ(half_silent.warnings().size(), 1U);
+  EXPECT_EQ(half_silent.warnings()[0], "qk_nope_head_dim: missing, so it is 64, the default of axk2");
+  const auto all_silent = load(silent("deepseek_v3"));
+  EXPECT_EQ(all_silent.warnings()[0], "qk_rope_head_dim: missing, so it is 64, the default of deepseek_v3");
+  EXPECT_EQ(source_of(all_silent, "rotary_dim"), "default of deepseek_v3");
+  EXPECT_FAILS(Model::from_config(silent("deepseek_v3", R"(, "qk_rope_head_dim": 0)")), StatusCode::malformed,
+               "qk_rope_head_dim 0: of deepseek_v3, the lanes that turn; must be positive");
+}
+
+TEST(Window, OfClassesWithAWidthOfTheirOwn) {
+  for (const char* type : {"neucodec", "xcodec2", "muse_spark_text", "voxtral_realtime_encoder"})
+    EXPECT_EQ(window(silent(type)), (Window{64, 64, 0})) << type;
+  EXPECT_EQ(window(silent("timesfm2_5")), (Window{80, 80, 0}));
 }
 
 }  // namespace
