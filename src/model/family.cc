@@ -156,7 +156,7 @@ constexpr Family families[] = {
     {.model_types = "gptj codegen", .pairing = adjacent, .base = 1e4, .rotary_dim = 64},
     {.model_types = "cohere", .gguf = "command-r", .pairing = adjacent, .gguf_pairing = adjacent, .base = 5e5},
     {.model_types = "cohere2_moe", .pairing = adjacent, .gguf_pairing = adjacent, .head_dim = 128, .pattern = 4,
-     .no_rope = NoRope::full_layers, .no_window = NoWindow::none},
+     .no_rope = NoRope::full_layers, .no_window = NoWindow::none, .dense_prefix = true},
     {.model_types = "cohere2", .gguf = "cohere2 cohere2moe", .pairing = adjacent, .gguf_pairing = adjacent, .pattern = 4,
      .no_rope = NoRope::full_layers, .no_window = NoWindow::none},
     {.model_types = "glm glm4", .gguf = "glm4", .pairing = adjacent, .gguf_pairing = adjacent, .head_dim = 128, .partial = 0.5},

@@ -54,6 +54,7 @@ struct Family {
   bool full_last = false;    ///< the last layer is one of them too
   NoRope no_rope = NoRope::none;
   NoWindow no_window = NoWindow::same;
+  bool dense_prefix = false;  ///< the first layers, which are dense, have a pattern and a rope of their own
   std::string_view layer_list = {};  ///< the key that says which layers have a rope: a warning where missing
   bool none_unlisted = false;        ///< and then none has one; else all have
   std::array<std::int64_t, 3> sections =

@@ -174,6 +174,39 @@ bool is_exception(const HfConfig& config, std::size_t layer, std::int64_t patter
   return (config.family.full_first ? index : index + 1) % pattern == 0;
 }
 
+/// Of Cohere 2 with experts: the dense layers in front, which have a rope where their pattern is 1, window or not.
+struct DensePrefix {
+  std::size_t layers = 0;
+  std::int64_t pattern = 1;
+};
+DensePrefix dense_prefix_of(const HfConfig& config, std::size_t layers) {
+  DensePrefix prefix;
+  if (!config.family.dense_prefix) return prefix;
+  const auto count = config.top.integer("first_k_dense_replace");
+  const auto pattern = config.top.integer("prefix_dense_sliding_window_pattern");
+  if (count && count->value < 0) {
+    config.builder.malformed(count->from, " ", count->value, ": must be at least 0");
+    return prefix;
+  }
+  if (pattern && pattern->value < 1) {
+    config.builder.malformed(pattern->from, " ", pattern->value, ": must be at least 1");
+    return prefix;
+  }
+  if (count) prefix.layers = std::min(layers, static_cast<std::size_t>(count->value));
+  if (pattern) prefix.pattern = pattern->value;
+  return prefix;
+}
+
+void give_dense_layers_a_rope(const HfConfig& config, LayerPlan& plan) {
+  const auto prefix = dense_prefix_of(config, plan.types.size());
+  if (!config.family.dense_prefix || prefix.pattern != 1) return;
+  const auto kinds = list_of_layers(config, "mlp_layer_types", plan.types.size());
+  for (std::size_t i = 0; i < plan.types.size(); ++i) {
+    const auto* word = kinds.empty() ? nullptr : kinds[i].get<std::string>();
+    if (kinds.empty() ? i < prefix.layers : word != nullptr && *word == "dense") plan.without_rope[i] = false;
+  }
+}
+
 /// no_rope_layers: one truth value a layer, 1 where it *has* a rope.
 void read_no_rope_layers(const HfConfig& config, LayerPlan& plan) {
   const auto list = list_of_layers(config, "no_rope_layers", plan.types.size());
@@ -228,8 +261,11 @@ LayerPlan read_layers(const HfConfig& config) {
     }
     if (two_kinds && *layers > 0) {
       const std::int64_t pattern = pattern_of(config);
+      const auto prefix = dense_prefix_of(config, *layers);
       for (std::size_t i = 0; i < *layers; ++i) {
-        plan.types[i] = is_exception(config, i, pattern) ? full_attention : sliding_attention;
+        const bool exception = i < prefix.layers ? is_exception(config, i, prefix.pattern)
+                                                 : is_exception(config, i - prefix.layers, pattern);
+        plan.types[i] = exception ? full_attention : sliding_attention;
       }
     } else if (config.family.no_rope == NoRope::others && *layers > 0) {
       const std::int64_t pattern = pattern_of(config);
@@ -259,6 +295,7 @@ LayerPlan read_layers(const HfConfig& config) {
         plan.without_rope[i] = true;
       }
     }
+    give_dense_layers_a_rope(config, plan);
   }
   return plan;
 }

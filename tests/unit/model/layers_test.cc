@@ -107,6 +107,22 @@ TEST(Layers, WithoutAWindow) {
       "ddd-");
 }
 
+TEST(Layers, DenseOnesInFrontHaveARope) {
+  const std::string six = R"({"model_type": "cohere2_moe", "num_hidden_layers": 6, "sliding_window": )";
+  EXPECT_EQ(picture(load(six + "4096}")), "ddd-dd");
+  EXPECT_EQ(picture(load(six + R"(4096, "first_k_dense_replace": 1})")), "dddd-d");
+  EXPECT_EQ(
+      picture(load(six + R"(4096, "first_k_dense_replace": 2, "prefix_dense_sliding_window_pattern": 2})")),
+      "d-ddd-");
+  EXPECT_EQ(picture(load(six + R"(null, "first_k_dense_replace": 1})")), "d-----");
+  EXPECT_EQ(
+      picture(load(
+          six + R"(4096, "mlp_layer_types": ["dense", "sparse", "sparse", "dense", "sparse", "sparse"]})")),
+      "dddddd");
+  EXPECT_FAILS(Model::from_config(six + R"(4096, "first_k_dense_replace": -1})"), StatusCode::malformed,
+               "first_k_dense_replace -1: must be at least 0");
+}
+
 /// Four layers of that model.
 std::string four(const std::string& model_type, const std::string& keys) {
   return R"({"model_type": ")" + model_type +
