@@ -151,12 +151,13 @@ void warn_about_similar_keys(const Keys& top, std::span<const std::string_view> 
 void warn_about_misspellings(const Keys& top, ModelBuilder& builder) {
   constexpr std::size_t most_edits = 2;  // two letters in each other's place
   for (const auto& [key, value] : top.object()) {
-    const auto meant = std::ranges::find_if(plain_keys, [&](std::string_view known) {
-      const std::size_t gap =
-          known.size() > key.size() ? known.size() - key.size() : key.size() - known.size();
-      return gap <= most_edits && known.front() == key.front() && known != key &&
-             top.find(known) == nullptr && edits(key, known) <= most_edits;
-    });
+    const auto meant =
+        std::ranges::find_if(plain_keys, [&, key = std::string_view(key)](std::string_view known) {
+          const std::size_t gap =
+              known.size() > key.size() ? known.size() - key.size() : key.size() - known.size();
+          return gap <= most_edits && known.front() == key.front() && known != key &&
+                 top.find(known) == nullptr && edits(key, known) <= most_edits;
+        });
     const bool is_read = std::ranges::count(plain_keys, key) != 0 || is_known(key, rope_keys);
     if (meant == std::end(plain_keys) || is_read || value.is_null()) continue;
     builder.warn(top.path_of(key), ": not a key that is read; did you mean ", *meant, "?");

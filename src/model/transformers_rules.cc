@@ -105,7 +105,7 @@ void set_width(PeerReading& r, std::int64_t lanes) {
   r.rotary_dim = lanes;
   r.axis.assign(static_cast<std::size_t>(lanes / 2), 0);
   if (sections[0] == 0 || sections[0] + sections[1] + sections[2] != lanes / 2) return;
-  if (family.time_section_last) std::ranges::rotate(sections, sections.end() - 1);
+  if (family.time_section_last) std::rotate(sections.begin(), sections.end() - 1, sections.end());
   if (const auto axes = axis_map(family.axis_order, sections)) r.axis = *axes;
 }
 
