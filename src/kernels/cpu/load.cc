@@ -103,11 +103,13 @@ HWY_INLINE float sum_of_squares(const Element* in, std::int64_t lanes) {
   return sum_of_lanes(d, a);
 }
 
+/// The lanes from `at` on. There is no weight unless it is weighted.
 template <bool weighted, class D, class Element>
-HWY_INLINE void scale_lanes(D d, const Element* in, float* to, float r, const float* weight) {
-  auto y = hn::Mul(load(d, in), hn::Set(d, r));
-  if constexpr (weighted) y = hn::Mul(y, hn::LoadU(d, weight));
-  hn::StoreU(y, d, to);
+HWY_INLINE void scale_lanes(D d, const Element* in, float* to, float r, const float* weight,
+                            std::int64_t at) {
+  auto y = hn::Mul(load(d, in + at), hn::Set(d, r));
+  if constexpr (weighted) y = hn::Mul(y, hn::LoadU(d, weight + at));
+  hn::StoreU(y, d, to + at);
 }
 
 /// Several heads at once: between the sum of one and its norm lie a root and two quotients, which take as long for
@@ -138,9 +140,8 @@ class Norms {
       const Element* in = in_[head];
       float* to = to_[head];
       std::int64_t i = 0;
-      for (; i + width <= lanes; i += width)
-        scale_lanes<weighted>(d, in + i, to + i, sums_[head], weight + i);
-      for (; i < lanes; ++i) scale_lanes<weighted>(one, in + i, to + i, sums_[head], weight + i);
+      for (; i + width <= lanes; i += width) scale_lanes<weighted>(d, in, to, sums_[head], weight, i);
+      for (; i < lanes; ++i) scale_lanes<weighted>(one, in, to, sums_[head], weight, i);
     }
     count_ = 0;
   }
