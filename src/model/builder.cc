@@ -44,6 +44,14 @@ std::string attention_rule(const Scaling& scaling, double attention_factor) {
 
 }  // namespace
 
+void impl::RopeDescription::settle_magnitude(std::string from) {
+  auto* yarn = std::get_if<scaling::Yarn>(&scaling.value);
+  if (yarn == nullptr) return;
+  yarn->attention_factor = 1;
+  wording.settled_magnitude = true;
+  scaling_values.push_back({0, "attention_factor", 1.0, std::move(from)});
+}
+
 ModelBuilder::ModelBuilder(Model::Source source, std::string origin, const ModelOptions& options)
     : options_(options) {
   model_.source_ = source;

@@ -40,6 +40,9 @@ struct RopeDescription {
   std::optional<Spectrum> spectrum;  ///< instead of one made from base, scaling and sections
   bool of_layers = true;             ///< false: of another tower, which the layers do not count
   RopeWording wording = {};
+
+  /// Its YaRN, if it has one, has no magnitude in the model's own code: A = 1, and no peer computes another.
+  void settle_magnitude(std::string from);
 };
 
 }  // namespace impl

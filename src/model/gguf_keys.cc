@@ -221,11 +221,7 @@ class GgufReader : GgufValues {
     compress.name = "compress";
     compress.base =
         first({number("attention.compress_rope_freq_base")}, {*family_.compress_base, family_default()});
-    if (auto* yarn = std::get_if<scaling::Yarn>(&compress.scaling.value)) {
-      yarn->attention_factor = 1;
-      compress.wording.settled_magnitude = true;
-      compress.scaling_values.push_back({0, "attention_factor", 1.0, family_default()});
-    }
+    compress.settle_magnitude(family_default());
     builder_.add_rope(plain);
     builder_.add_rope(compress);
     builder_.add_value({0, "attention_output", std::string("turned back by the inverse of the layer's rope"),

@@ -74,6 +74,14 @@ bool read_codes(const HfConfig& config, std::string_view key, std::optional<std:
   return !list.empty();
 }
 
+/// The words of all layers; they must be those of the key that was read before, `first_key`, if one was.
+void take_types(const HfConfig& config, std::string_view first_key, std::string_view key,
+                std::vector<std::string> types, LayerPlan& plan) {
+  if (!plan.types.empty() && plan.types != types)
+    config.builder.malformed(config.top.path_of(first_key), " and ", config.top.path_of(key), ": must agree");
+  plan.types = std::move(types);
+}
+
 bool read_words(const HfConfig& config, std::optional<std::size_t> layers, LayerPlan& plan) {
   for (const auto key : word_keys) {
     const auto list = list_of_layers(config, key, layers);
@@ -87,10 +95,7 @@ bool read_words(const HfConfig& config, std::optional<std::size_t> layers, Layer
       }
       types.push_back(*word);
     }
-    if (!plan.types.empty() && plan.types != types)
-      config.builder.malformed(config.top.path_of(word_keys[0]), " and ", config.top.path_of(key),
-                               ": must agree");
-    plan.types = std::move(types);
+    take_types(config, word_keys[0], key, std::move(types), plan);
   }
   return !plan.types.empty();
 }
@@ -110,10 +115,7 @@ bool read_indices(const HfConfig& config, std::size_t layers, LayerPlan& plan) {
       }
       types[static_cast<std::size_t>(*index)] = full_attention;
     }
-    if (!plan.types.empty() && plan.types != types)
-      config.builder.malformed(config.top.path_of(index_keys[0]), " and ", config.top.path_of(key),
-                               ": must agree");
-    plan.types = std::move(types);
+    take_types(config, index_keys[0], key, std::move(types), plan);
     config.builder.add_value({0, "layer_types", message(list->size(), " indices"), config.top.path_of(key)});
   }
   return !plan.types.empty();

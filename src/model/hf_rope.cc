@@ -124,12 +124,9 @@ void read_scalings(const HfConfig& config, const RopePlan& plan, RopeDescription
   rope.scaling = std::move(reading.scaling);
   rope.scaling_values = std::move(reading.values);
   rope.other_factors = std::move(reading.other_factors);
-  if (auto* yarn = std::get_if<scaling::Yarn>(&rope.scaling.value);
-      yarn != nullptr && plan.layer_type == compress_rope && !yarn->attention_factor) {
-    yarn->attention_factor = 1;
-    rope.wording.settled_magnitude = true;
-    rope.scaling_values.push_back({0, "attention_factor", 1.0, config.family_default()});
-  }
+  const auto* yarn = std::get_if<scaling::Yarn>(&rope.scaling.value);
+  if (plan.layer_type == compress_rope && yarn != nullptr && !yarn->attention_factor)
+    rope.settle_magnitude(config.family_default());
   if (reading.original_length) {
     const auto& length = *reading.original_length;
     rope.original_context =

@@ -323,10 +323,8 @@ class ParamsReader {
       return builder_.malformed(length.from, " ", length.value, ": must be 0 (no scaling) or more tokens");
     }
     if (length.value > 0) {
-      auto yarn = read_deepseek_yarn<scaling::Yarn>(rope, length);
-      take(rope, "attention_factor", yarn.attention_factor, Sourced<double>{1, constant()});
-      rope.wording.settled_magnitude = true;
-      rope.scaling = {yarn, length.from};
+      rope.scaling = {read_deepseek_yarn<scaling::Yarn>(rope, length), length.from};
+      rope.settle_magnitude(constant());
     } else {
       rope.scaling.from = message("derived: ", length.from, " 0");
     }

@@ -12,6 +12,7 @@ namespace {
 /// Lanes at once, where a head has no more: with what is read and written beside them, half a first-level cache.
 /// Memory is read from beginning to end, which processors fetch ahead by themselves.
 constexpr std::int64_t block_lanes = 2048;
+
 float float_at(const RmsNorm& norm, std::int64_t i) noexcept {
   if (norm.dtype == DType::f16) return to_float(static_cast<const f16*>(norm.weight)[i]);
   if (norm.dtype == DType::bf16) return to_float(static_cast<const bf16*>(norm.weight)[i]);
