@@ -7,6 +7,7 @@
 #include <optional>
 #include <rotary/model.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,8 @@
 
 namespace rotary {
 namespace impl {
+
+inline constexpr std::int64_t most_layers = 10000;
 
 /// A value and who stated it.
 template <class T>
@@ -66,6 +69,13 @@ class ModelBuilder {
   template <class... Pieces>
   void warn(const Pieces&... pieces) {
     model_.warnings_.push_back(impl::message(pieces...));
+  }
+
+  /// Fails where no model has so many layers; `from` states them.
+  bool accept_layers(std::string_view from, std::int64_t count) {
+    if (count >= 0 && count <= impl::most_layers) return true;
+    malformed(from, " ", count, ": must be from 0 to ", impl::most_layers);
+    return false;
   }
 
   void set_names(std::string architecture, std::string model_type);

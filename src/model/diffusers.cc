@@ -154,20 +154,15 @@ class DiffusersReader {
     std::int64_t count = 0;
     for (const auto key : {"num_layers", "n_layers", "num_single_layers"}) {
       const auto layers = config_.top.integer(key);
-      if (layers && (layers->value < 0 || layers->value > most_layers))
-        return config_.builder.malformed(layers->from, " ", layers->value, ": must be from 0 to ",
-                                         most_layers);
-      if (layers) count += layers->value;
+      if (!layers) continue;
+      if (!config_.builder.accept_layers(layers->from, layers->value)) return;
+      count += layers->value;
     }
-    if (count > most_layers) {
-      return config_.builder.malformed("num_layers + num_single_layers ", count, ": must be from 0 to ",
-                                       most_layers);
-    }
+    if (!config_.builder.accept_layers("num_layers + num_single_layers", count)) return;
     if (count == 0) config_.builder.warn("num_layers: missing, so nothing is known about the layers");
     config_.builder.set_layers(std::vector<std::optional<std::size_t>>(static_cast<std::size_t>(count), 0));
   }
 
-  static constexpr std::int64_t most_layers = 10000;
   HfConfig config_;
   const Generator& generator_;
 };

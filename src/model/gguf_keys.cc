@@ -12,7 +12,6 @@
 namespace rotary::impl {
 namespace {
 
-constexpr double most_layers = 10000;
 constexpr double most_lanes = 1 << 16;
 
 class GgufReader : GgufValues {

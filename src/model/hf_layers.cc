@@ -19,17 +19,12 @@ constexpr std::string_view pattern_keys[] = {"sliding_window_pattern",     "_sli
                                              "nope_layer_interval",        "full_attention_interval"};
 /// Layers behind the others, which predict further tokens.
 constexpr std::string_view extra_keys[] = {"num_nextn_predict_layers", "n_mtp_layers"};
-constexpr std::int64_t most_layers = 10000;
 
 std::optional<std::size_t> layer_count(const HfConfig& config) {
   Agreed<std::int64_t> count(config.builder);
   for (const auto key : count_keys) count.add(config.top.integer(key));
-  if (!count.value()) return std::nullopt;
-  if (count.value()->value < 0 || count.value()->value > most_layers) {
-    config.builder.malformed(count.value()->from, " ", count.value()->value, ": must be from 0 to ",
-                             most_layers);
+  if (!count.value() || !config.builder.accept_layers(count.value()->from, count.value()->value))
     return std::nullopt;
-  }
   return static_cast<std::size_t>(count.value()->value);
 }
 
@@ -80,6 +75,20 @@ void take_types(const HfConfig& config, std::string_view first_key, std::string_
   if (!plan.types.empty() && plan.types != types)
     config.builder.malformed(config.top.path_of(first_key), " and ", config.top.path_of(key), ": must agree");
   plan.types = std::move(types);
+}
+
+/// The lists of codes: what a window's size, a ratio of compression or a kind of attention says of a layer.
+bool read_any_codes(const HfConfig& config, std::optional<std::size_t> layers, LayerPlan& plan) {
+  const auto by_ratio = [](std::int64_t ratio) {
+    return ratio == 0 ? sliding_attention : std::string_view("compressed_attention");
+  };
+  const auto by_window = [](std::int64_t window) { return window == 0 ? full_attention : sliding_attention; };
+  const auto by_attention = [](std::int64_t code) {
+    return code == 0 ? std::string_view("linear_attention") : full_attention;
+  };
+  return read_codes(config, "compress_ratios", layers, plan, by_ratio) ||
+         read_codes(config, "hybrid_layer_pattern", layers, plan, by_window) ||
+         read_codes(config, "attn_type_list", layers, plan, by_attention);
 }
 
 bool read_words(const HfConfig& config, std::optional<std::size_t> layers, LayerPlan& plan) {
@@ -181,7 +190,7 @@ struct DensePrefix {
   std::size_t layers = 0;
   std::int64_t pattern = 1;
 };
-DensePrefix dense_prefix_of(const HfConfig& config, std::size_t layers) {
+DensePrefix dense_prefix_of(const HfConfig& config) {
   DensePrefix prefix;
   if (!config.family.dense_prefix) return prefix;
   const auto count = config.top.integer("first_k_dense_replace");
@@ -194,13 +203,12 @@ DensePrefix dense_prefix_of(const HfConfig& config, std::size_t layers) {
     config.builder.malformed(pattern->from, " ", pattern->value, ": must be at least 1");
     return prefix;
   }
-  if (count) prefix.layers = std::min(layers, static_cast<std::size_t>(count->value));
+  if (count) prefix.layers = static_cast<std::size_t>(count->value);
   if (pattern) prefix.pattern = pattern->value;
   return prefix;
 }
 
-void give_dense_layers_a_rope(const HfConfig& config, LayerPlan& plan) {
-  const auto prefix = dense_prefix_of(config, plan.types.size());
+void give_dense_layers_a_rope(const HfConfig& config, const DensePrefix& prefix, LayerPlan& plan) {
   if (!config.family.dense_prefix || prefix.pattern != 1) return;
   const auto kinds = list_of_layers(config, "mlp_layer_types", plan.types.size());
   for (std::size_t i = 0; i < plan.types.size(); ++i) {
@@ -229,6 +237,41 @@ void read_no_rope_layers(const HfConfig& config, LayerPlan& plan) {
   for (std::size_t i = 0; i < plan.types.size(); ++i) plan.without_rope[i] = is_exception(config, i, pattern);
 }
 
+/// Layers of a window and layers of full attention, in turns.
+bool has_two_kinds(const Family& family) {
+  return family.local_base || family.no_rope == NoRope::full_layers;
+}
+
+/// False where the file says nothing of its layers one by one.
+bool read_stated_types(const HfConfig& config, std::optional<std::size_t> layers, LayerPlan& plan) {
+  if (read_words(config, layers, plan) || read_any_codes(config, layers, plan)) return true;
+  if (!layers) return false;
+  return read_indices(config, *layers, plan) || read_repeated_words(config, *layers, plan) ||
+         (has_two_kinds(config.family) && read_letters(config, *layers, plan));
+}
+
+void take_family_types(const HfConfig& config, std::size_t layers, const DensePrefix& prefix,
+                       LayerPlan& plan) {
+  const bool none = config.family.none_unlisted;
+  plan.types.assign(layers, none ? "linear_attention" : "");
+  if (const auto key = config.family.layer_list; !key.empty()) {
+    config.builder.warn(config.top.path_of(key), none ? ": missing, so no layer has a rope"
+                                                      : ": missing, so every layer is taken to have a rope");
+  }
+  const bool two_kinds = has_two_kinds(config.family);
+  if (layers == 0 || (!two_kinds && config.family.no_rope != NoRope::others)) return;
+  const std::int64_t pattern = pattern_of(config);
+  for (std::size_t i = 0; i < layers; ++i) {
+    const bool exception = i < prefix.layers ? is_exception(config, i, prefix.pattern)
+                                             : is_exception(config, i - prefix.layers, pattern);
+    if (two_kinds) {
+      plan.types[i] = exception ? full_attention : sliding_attention;
+    } else if (!exception) {
+      plan.types[i] = "linear_attention";
+    }
+  }
+}
+
 }  // namespace
 
 bool is_without_positions(std::string_view layer_type) noexcept {
@@ -238,45 +281,14 @@ bool is_without_positions(std::string_view layer_type) noexcept {
 
 LayerPlan read_layers(const HfConfig& config) {
   LayerPlan plan;
-  auto layers = layer_count(config);
-  const auto by_ratio = [](std::int64_t ratio) {
-    return ratio == 0 ? sliding_attention : std::string_view("compressed_attention");
-  };
-  const auto by_kind = [](std::int64_t window) { return window == 0 ? full_attention : sliding_attention; };
-  const auto by_attention = [](std::int64_t code) {
-    return code == 0 ? std::string_view("linear_attention") : full_attention;
-  };
-  const bool two_kinds = config.family.local_base || config.family.no_rope == NoRope::full_layers;
-  if (read_words(config, layers, plan)) {
-  } else if (read_codes(config, "compress_ratios", layers, plan, by_ratio) ||
-             read_codes(config, "hybrid_layer_pattern", layers, plan, by_kind) ||
-             read_codes(config, "attn_type_list", layers, plan, by_attention)) {
-  } else if (layers && (read_indices(config, *layers, plan) || read_repeated_words(config, *layers, plan))) {
-  } else if (layers && two_kinds && read_letters(config, *layers, plan)) {
-  } else if (layers) {
-    const bool none = config.family.none_unlisted;
-    plan.types.assign(*layers, none ? "linear_attention" : "");
-    if (const auto key = config.family.layer_list; !key.empty()) {
-      config.builder.warn(config.top.path_of(key), none
-                                                       ? ": missing, so no layer has a rope"
-                                                       : ": missing, so every layer is taken to have a rope");
+  const auto layers = layer_count(config);
+  const auto prefix = dense_prefix_of(config);
+  if (!read_stated_types(config, layers, plan)) {
+    if (layers) {
+      take_family_types(config, *layers, prefix, plan);
+    } else if (!config.builder.failed()) {
+      config.builder.warn("num_hidden_layers: missing, so nothing is known about the layers");
     }
-    if (two_kinds && *layers > 0) {
-      const std::int64_t pattern = pattern_of(config);
-      const auto prefix = dense_prefix_of(config, *layers);
-      for (std::size_t i = 0; i < *layers; ++i) {
-        const bool exception = i < prefix.layers ? is_exception(config, i, prefix.pattern)
-                                                 : is_exception(config, i - prefix.layers, pattern);
-        plan.types[i] = exception ? full_attention : sliding_attention;
-      }
-    } else if (config.family.no_rope == NoRope::others && *layers > 0) {
-      const std::int64_t pattern = pattern_of(config);
-      for (std::size_t i = 0; i < *layers; ++i) {
-        if (!is_exception(config, i, pattern)) plan.types[i] = "linear_attention";
-      }
-    }
-  } else if (!config.builder.failed()) {
-    config.builder.warn("num_hidden_layers: missing, so nothing is known about the layers");
   }
   if (config.family.full_last && !plan.types.empty() && plan.types.back() != full_attention) {
     config.builder.add_value({0, "last_layer", std::string(full_attention), config.family_default()});
@@ -297,7 +309,7 @@ LayerPlan read_layers(const HfConfig& config) {
         plan.without_rope[i] = true;
       }
     }
-    give_dense_layers_a_rope(config, plan);
+    give_dense_layers_a_rope(config, prefix, plan);
   }
   return plan;
 }
