@@ -219,6 +219,11 @@ constexpr PeerRule rules[] = {
        if (longer < 9e15) r.length = static_cast<std::int64_t>(longer);
      }},
 
+    {of(vllm, sglang), "factor of proportional scaling is not read: the pairs that turn do so unscaled",
+     [](PeerReading& r) {
+       if (auto* s = get<scaling::Proportional>(r)) s->factor = 1;
+     }},
+
     // Axes.
     {of(mlx), "M-RoPE runs as a plain rope: every pair follows the first axis",
      [](PeerReading& r) {
