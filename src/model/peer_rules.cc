@@ -48,6 +48,9 @@ DeepseekYarn deepseek(const Yarn& s) {
           .mscale_all_dim = s.mscale_all_dim.value_or(0)};
 }
 
+/// g of YaRN.
+double magnitude(double factor, double m) { return factor <= 1 ? 1 : 0.1 * m * std::log(factor) + 1; }
+
 /// A by the two lengths alone, where the file has both.
 void by_lengths(PeerReading& r) {
   auto* s = get<LongRope>(r);
@@ -121,6 +124,14 @@ constexpr PeerRule rules[] = {
        auto* s = keyed_yarn(r);
        if (s == nullptr || !r.is_latent) return;
        s->mscale = s->mscale_all_dim.value_or(0) != 0 ? s->mscale_all_dim : std::nullopt;
+     }},
+    {of(llama_cpp), "the softmax factor of latent attention has A in it: (A g(mscale_all_dim))^2",
+     [](PeerReading& r) {
+       auto* s = keyed_yarn(r);
+       if (s == nullptr || !r.is_latent) return;
+       const double ratio = s->mscale ? 1 : magnitude(s->factor, 1);
+       const double all_dim = magnitude(s->factor, s->mscale_all_dim.value_or(0));
+       s->softmax_factor = std::pow(s->attn_factor * ratio * all_dim, 2);
      }},
     {of(llama_cpp), "mscale is taken to be 1 beside the stored mscale_all_dim (yarn_log_multiplier)",
      [](PeerReading& r) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <rotary/model.hpp>
 
+#include "gguf_writer.hpp"
 #include "model_checks.hpp"
 
 namespace rotary::testing {
@@ -96,6 +97,24 @@ TEST(Peers, AttnFactorIsReadBySglangAlone) {
   EXPECT_NEAR(a_as(sglang, model), 1, 1e-9);
   for (const Peer peer : {transformers, llama_cpp, vllm, mlx})
     EXPECT_NEAR(a_as(peer, model), 1.1386294361, 1e-10) << name(peer);
+}
+
+// deepseek2.cpp scales the scores by the square of attn_factor_org g(log multiplier), and attn_factor_org is A.
+TEST(Peers, LlamaCppsSoftmaxFactorOfLatentAttentionHasAInIt) {
+  const auto file = [](float multiplier, float attn_factor) {
+    testing::GgufWriter gguf("deepseek2");
+    gguf.set("attention.key_length", 192U).set("rope.dimension_count", 64U).set("block_count", 1U);
+    gguf.set("rope.scaling.type", "yarn").set("rope.scaling.factor", 40.0F);
+    gguf.set("rope.scaling.original_context_length", 4096U);
+    gguf.set("rope.scaling.yarn_log_multiplier", multiplier).set("rope.scaling.attn_factor", attn_factor);
+    return gguf.load().value().as(llama_cpp).value().ropes()[0].rope.spectrum();
+  };
+  EXPECT_NEAR(file(0.1F, 1).attention_factor(), 1, 1e-6);
+  EXPECT_NEAR(file(0.1F, 1).softmax_factor(), 1.8738542070926265, 1e-6) << "g(1)^2";
+  EXPECT_NEAR(file(0, 1).attention_factor(), 1.3688879454113936, 1e-6) << "no multiplier: g(1)";
+  EXPECT_NEAR(file(0, 1).softmax_factor(), 1.8738542070926265, 1e-6);
+  EXPECT_NEAR(file(0.0707F, 1.5F).attention_factor(), 1.5, 1e-6);
+  EXPECT_NEAR(file(0.0707F, 1.5F).softmax_factor(), 3.576658871521966, 1e-6) << "(1.5 g(0.707))^2";
 }
 
 TEST(Peers, TruncateIsAlwaysOnInLlamaCppAndMlx) {
