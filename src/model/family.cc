@@ -98,6 +98,9 @@ constexpr Family families[] = {
     // Of speech, of documents, of time series.
     {.model_types = "lasr_encoder nemotron3_diarization_audio deepseek_ocr2_encoder", .pairing = halves, .base = 1e4},
     {.model_types = "voxtral_realtime_encoder", .pairing = halves, .base = 1e4, .head_dim = 64},
+    {.model_types = "pe_audio_encoder pe_audio_video_encoder pe_video_encoder", .pairing = adjacent, .base = 2e4, .head_dim = 128},
+    {.model_types = "wav2vec2-conformer", .pairing = halves, .base = 1e4, .silent_positions = "relative"},
+    {.model_types = "wav2vec2-bert", .pairing = halves, .base = 1e4, .silent_positions = "relative_key"},
     {.model_types = "timesfm2_5", .pairing = halves, .base = 1e4, .head_dim = 80},
     {.model_types = "glmasr_encoder nemotron3_5_transcribe_asr_audio nemotron3_5_transcribe_word_timestamp",
      .pairing = halves, .base = 1e4, .partial = 0.5},

@@ -14,6 +14,7 @@ constexpr std::string_view rope_keys[] = {"rope_theta",
                                           "rope_parameters",
                                           "partial_rotary_factor",
                                           "rotary_emb_base",
+                                          "rotary_embedding_base",
                                           "rotary_base",
                                           "rotary_pct",
                                           "rope_pct",
@@ -205,15 +206,16 @@ void refuse_other_positions(const HfConfig& config) {
     if (const auto on = top.boolean(key); on && !on->value)
       refuse(on->from, " false: it has no rotary embedding");
   }
+  bool silent = true;
   for (const auto key : {"position_embedding_type", "position_embeddings_type"}) {
     const auto type = top.text(key);
+    silent = silent && !type;
     if (!type || config.family.stated_positions || std::ranges::count(rope_words, small(type->value)))
       continue;
     refuse(type->from, " ", in_quotes(type->value), ": it has no rotary embedding (rope, rotary)");
   }
-  if (const auto silent = config.family.silent_positions;
-      !silent.empty() && !top.text("position_embedding_type")) {
-    refuse(top.path_of("position_embedding_type"), ": missing, which means ", silent, ": model_type ",
+  if (const auto meant = config.family.silent_positions; silent && !meant.empty()) {
+    refuse(top.path_of("position_embedding_type"), ": missing, which means ", meant, ": model_type ",
            config.model_type, " has no rotary embedding then");
   }
   if (const auto key = config.family.rope_switch; !key.empty()) {

@@ -9,8 +9,8 @@
 namespace rotary::impl {
 namespace {
 
-constexpr std::string_view base_keys[] = {"rope_theta", "rotary_emb_base", "rotary_base", "global_rope_theta",
-                                          "rope_global_theta"};
+constexpr std::string_view base_keys[] = {"rope_theta",  "rotary_emb_base",   "rotary_embedding_base",
+                                          "rotary_base", "global_rope_theta", "rope_global_theta"};
 constexpr std::string_view local_base_keys[] = {"rope_local_base_freq", "local_rope_theta",
                                                 "rope_local_theta", "swa_rope_theta"};
 constexpr std::string_view context_keys[] = {"max_position_embeddings", "n_positions", "n_ctx",

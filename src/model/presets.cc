@@ -18,6 +18,7 @@ constexpr auto table = [] {
 #include "presets/deepseek.inc"
 #include "presets/gemma.inc"
 #include "presets/image.inc"
+#include "presets/audio.inc"
 #include "presets/others.inc"
   });
   std::ranges::sort(rows, {}, &Preset::name);

@@ -29,7 +29,8 @@ struct VisionFamily {
   std::int64_t first_axis = 0;  ///< of the first half: 1 where it follows columns
   double base = 10000;
   std::string_view scaling = "default";
-  std::int64_t head_dim = 0;  ///< where it is not stated; 0: width / heads
+  std::int64_t head_dim = 0;       ///< where it is not stated; 0: width / heads
+  std::int64_t memory_layers = 0;  ///< of SAM's memory attention, whose sizes have names of their own
 };
 
 constexpr VisionFamily families[] = {
@@ -44,6 +45,12 @@ constexpr VisionFamily families[] = {
     {.model_types = "kimi_k25_vision", .axes = Axes::turns},
     {.model_types = "minimax_m3_vl_vision", .axes = Axes::thirds},
     {.model_types = "llama4_vision_model", .pairing = Pairing::interleaved, .first_axis = 1},
+    {.model_types = "sam3_vit_model", .pairing = Pairing::interleaved, .first_axis = 1},
+    {.model_types = "sam2_video sam3_tracker_video",
+     .pairing = Pairing::interleaved,
+     .first_axis = 1,
+     .memory_layers = 4},
+    {.model_types = "edgetam_video", .pairing = Pairing::interleaved, .first_axis = 1, .memory_layers = 2},
     {.model_types = "dinov3_vit", .base = 100, .scaling = "dinov3"},
     {.model_types = "gemma4_vision", .axes = Axes::two_ropes, .base = 100, .head_dim = 64},
 };
@@ -58,8 +65,31 @@ Sourced<double> base_of(const Keys& config, const VisionFamily& family, std::str
                         ModelBuilder& builder) {
   Agreed<double> base(builder);
   base.add(config.child("rope_parameters").number("rope_theta"));
-  base.add(config.number("rope_theta"));
+  base.add(config.number(family.memory_layers == 0 ? "rope_theta" : "memory_attention_rope_theta"));
   return base.value().value_or(Sourced<double>{family.base, message("default of ", model_type)});
+}
+
+/// Of the memory attention: what its width leaves to each head.
+Sourced<std::int64_t> memory_head_dim(const Keys& config, ModelBuilder& builder) {
+  const auto size = [&](std::string_view key, std::int64_t silent) {
+    auto stated = config.integer(key).value_or(Sourced<std::int64_t>{silent, "default"});
+    if (stated.value < 1 || stated.value > Spectrum::max_rotary_dim) {
+      builder.malformed(config.path_of(key), " ", stated.value, ": must be from 1 to ",
+                        Spectrum::max_rotary_dim);
+      stated.value = 1;
+    }
+    return stated;
+  };
+  const auto width = size("memory_attention_hidden_size", 256);
+  const auto parts = size("memory_attention_downsample_rate", 1).value *
+                     size("memory_attention_num_attention_heads", 1).value;
+  if (width.value % parts != 0) {
+    builder.malformed(config.path_of("memory_attention_hidden_size"), " ", width.value,
+                      ": must be a multiple of memory_attention_downsample_rate * "
+                      "memory_attention_num_attention_heads, ",
+                      parts);
+  }
+  return {width.value / parts, "derived: memory_attention_hidden_size / (downsample_rate * heads)"};
 }
 
 /// Lanes that turn: all, or what three axes share evenly and in pairs.
@@ -119,7 +149,8 @@ std::optional<RopeDescription> read(const Keys& config, const VisionFamily& fami
                          builder};
   RopeDescription rope;
   rope.name = "vision";
-  const auto head_dim = head_dim_of(encoder, false);
+  const auto head_dim =
+      family.memory_layers == 0 ? head_dim_of(encoder, false) : memory_head_dim(config, builder);
   if (!head_dim || builder.failed()) {
     builder.malformed(config.path_of("head_dim"),
                       ": missing, and the width and the number of heads do not replace it");
@@ -170,7 +201,12 @@ void add(const Keys& config, std::string_view model_type, std::optional<Pairing>
     }
     return;
   }
-  constexpr std::string_view known[] = {"rope_theta", "rope_parameters"};
+  constexpr std::string_view known[] = {"rope_theta",
+                                        "rope_parameters",
+                                        "memory_attention_rope_theta",
+                                        "memory_attention_rope_feat_sizes",
+                                        "memory_attention_rope_k_sizes",
+                                        "memory_attention_rope_dropout"};
   warn_about_similar_keys(config, known, builder);
   warn_about_misspellings(config, builder);
   auto rope = read(config, *family, model_type, pairing, builder);
@@ -202,6 +238,13 @@ void add_vision(const Keys& config, std::string_view model_type, std::optional<P
 void add_encoder(const Keys& config, std::string_view model_type, ModelBuilder& builder) {
   add(config, model_type, builder.options().pairing, true, builder);
   if (builder.failed()) return;
+  if (const VisionFamily* family = family_of(model_type); family->memory_layers != 0) {
+    const auto layers = config.integer("memory_attention_num_layers")
+                            .value_or(Sourced<std::int64_t>{family->memory_layers, "default"});
+    if (!builder.accept_layers(layers.from, layers.value)) return;
+    return builder.set_layers(
+        std::vector<std::optional<std::size_t>>(static_cast<std::size_t>(layers.value), 0));
+  }
   const HfConfig encoder{config, std::string(model_type), {.model_types = model_type}, true, builder};
   // Layers with two ropes have none that is theirs alone.
   if (builder.model().ropes().size() != 1) return;

@@ -162,6 +162,13 @@ TEST(Shapes, ModelsWithoutARope) {
   EXPECT_FAILS(
       Model::from_config(model_of("esm", R"(, "head_dim": 64)")), StatusCode::unsupported,
       "position_embedding_type: missing, which means absolute: model_type esm has no rotary embedding then");
+  // Of the speech models, the word has another spelling and the base another name.
+  const std::string base = R"(, "head_dim": 64, "rotary_embedding_base": 500)";
+  EXPECT_EQ(base_of(load(model_of("wav2vec2-conformer", base + R"(, "position_embeddings_type": "rotary")"))),
+            500);
+  EXPECT_FAILS(Model::from_config(model_of("wav2vec2-conformer", base)), StatusCode::unsupported,
+               "position_embedding_type: missing, which means relative: model_type wav2vec2-conformer has no "
+               "rotary embedding then");
 }
 
 TEST(Shapes, AScalingNeedsAType) {

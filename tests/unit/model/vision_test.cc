@@ -18,14 +18,14 @@ void expect_angle(double ours, double theirs, const std::string& what) {
   EXPECT_NEAR(ours, theirs, 1e-6 * std::abs(theirs)) << what;
 }
 
-/// The pairs of a half-split rope, whose first lanes are `lane` and those behind it.
+/// The pairs of a rope, whose first lanes are `lane` and those behind it.
 void expect_equal(const Rope& rope, const json& angles, std::size_t lane, std::size_t first_axis) {
   const Spectrum& spectrum = rope.spectrum();
-  EXPECT_EQ(rope.pairing(), Pairing::half_split);
+  const std::size_t lanes_a_pair = rope.pairing() == Pairing::interleaved ? 2 : 1;
   for (std::size_t axis = 0; axis < angles.size(); ++axis) {
     for (std::size_t pair = 0; pair < spectrum.inv_freq().size(); ++pair) {
       const bool follows = spectrum.axis()[pair] + first_axis == axis;
-      expect_angle(follows ? spectrum.inv_freq()[pair] : 0, angles[axis][lane + pair],
+      expect_angle(follows ? spectrum.inv_freq()[pair] : 0, angles[axis][lane + lanes_a_pair * pair],
                    "axis " + std::to_string(axis) + " pair " + std::to_string(pair));
     }
   }
@@ -52,9 +52,12 @@ TEST(Vision, EqualTransformersEncoders) {
     ASSERT_EQ(model->ropes().size(), 1U);
     EXPECT_EQ(model->ropes()[0].rope.rotary_dim(), static_cast<std::int64_t>(lanes));
     EXPECT_FALSE(model->layers().empty());
+    const auto type = encoder.at("model_type").get<std::string>();
+    const bool of_sam = type.find("sam") != type.npos || type.find("tam") != type.npos;
+    EXPECT_EQ(model->ropes()[0].rope.pairing(), of_sam ? Pairing::interleaved : Pairing::half_split);
     expect_equal(model->ropes()[0].rope, angles, 0, 0);
   }
-  EXPECT_EQ(encoders.size(), 15U);
+  EXPECT_EQ(encoders.size(), 19U);
 }
 
 TEST(Vision, Gemma4HasTwoRopesALayer) {
@@ -71,6 +74,29 @@ TEST(Vision, Gemma4HasTwoRopesALayer) {
   const auto wide =
       testing::load(R"({"model_type": "gemma4_vision", "hidden_size": 4096, "num_attention_heads": 32})");
   EXPECT_EQ(wide.find_rope("vision-x")->rope.head_dim(), 64);
+}
+
+TEST(Vision, MemoryAttentionOfSam2HasSizesOfItsOwn) {
+  const auto sam = [](const std::string& sizes) {
+    return Model::from_config(R"({"model_type": "sam2_video")" + sizes + "}", "config.json");
+  };
+  const auto silent = sam("").value();
+  EXPECT_EQ(silent.ropes()[0].rope.head_dim(), 256);
+  EXPECT_EQ(silent.layers().size(), 4U);
+  const auto stated = sam(R"(, "memory_attention_hidden_size": 512, "memory_attention_downsample_rate": 2,
+      "memory_attention_num_attention_heads": 4, "memory_attention_num_layers": 3,
+      "memory_attention_rope_theta": 100.0)");
+  ASSERT_SUCCEEDS(stated);
+  EXPECT_EQ(stated->ropes()[0].rope.head_dim(), 64);
+  EXPECT_EQ(stated->layers().size(), 3U);
+  EXPECT_NEAR(stated->ropes()[0].rope.spectrum().inv_freq()[1], 0.74989420933, 1e-11) << "100^(-2/32)";
+  EXPECT_FAILS(sam(R"(, "memory_attention_num_attention_heads": 3)"), StatusCode::malformed,
+               "memory_attention_hidden_size 256: must be a multiple of memory_attention_downsample_rate * "
+               "memory_attention_num_attention_heads, 3");
+  EXPECT_FAILS(sam(R"(, "memory_attention_downsample_rate": 0)"), StatusCode::malformed,
+               "memory_attention_downsample_rate 0: must be from 1 to 8192");
+  EXPECT_FAILS(sam(R"(, "memory_attention_num_layers": -1)"), StatusCode::malformed,
+               "memory_attention_num_layers -1: must be from 0 to 10000");
 }
 
 }  // namespace
