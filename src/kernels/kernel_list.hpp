@@ -27,9 +27,8 @@ struct Kernel {
   std::string_view (*unavailable)() noexcept;
   /// Empty if it takes this work, else why not.
   std::string_view (*declines)(const KernelQuery&) noexcept;
-  /// Null where no machine can run it: unavailable() then always says why.
   RotateFunction rotate;
-  /// Around it, where heads go through a stage; any lane stride. Null where rotate is.
+  /// Around it, where heads go through a stage; any lane stride.
   LoadFunction load;
   StoreFunction store;
 };

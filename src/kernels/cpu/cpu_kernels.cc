@@ -8,6 +8,8 @@
 #include <cstdint>
 
 #include "kernels/cpu/target_name.hpp"
+#include "kernels/reference/reference.hpp"
+#include "kernels/reference/stage.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/cpu_kernels.cc"
@@ -19,9 +21,8 @@
 namespace rotary::impl {
 namespace {
 
-template <std::int64_t target, bool has_fma>
+template <std::int64_t target>
 std::string_view unavailable() noexcept {
-  if constexpr (!has_fma) return "no fused multiply-add";
   return is_supported<target>() ? "" : "this processor lacks it";
 }
 
@@ -32,7 +33,7 @@ std::string_view declines(const KernelQuery& query) noexcept {
 #if HWY_ARCH_X86
 std::string_view unavailable_packed_bf16() noexcept {
   static const bool has = __builtin_cpu_supports("avx512bf16");
-  return has ? unavailable<HWY_AVX3, true>() : "this processor lacks it";
+  return has ? unavailable<HWY_AVX3>() : "this processor lacks it";
 }
 #endif
 
@@ -64,10 +65,15 @@ static void rotate(const RotateArgs& args) noexcept {
       return;
   }
 }
+static constexpr auto description = "SIMD by Highway, lane stride 1";
 #else
-static constexpr RotateFunction rotate = nullptr;
-static constexpr LoadFunction load = nullptr;
-static constexpr StoreFunction store = nullptr;
+void turn_unfused(const float* cos, const float* sin, bool conjugate, std::int64_t pairs, float* x,
+                  float* y) noexcept;
+
+[[maybe_unused]] static void rotate(const RotateArgs& args) noexcept { rotate_scalar_by(turn_unfused, args); }
+[[maybe_unused]] static constexpr auto description = "as scalar, floats turn by SIMD, lane stride 1";
+[[maybe_unused]] static constexpr LoadFunction load = load_scalar;
+[[maybe_unused]] static constexpr StoreFunction store = store_scalar;
 #endif
 
 #if HWY_ARCH_X86 && HWY_TARGET == HWY_AVX3
@@ -86,13 +92,8 @@ static constexpr Kernel packing_bf16 = {"avx3_bf16",
 #endif
 
 static constexpr auto name = target_name(HWY_STR(HWY_NAMESPACE));
-[[maybe_unused]] static constexpr Kernel kernel = {name.data(),
-                                                   "SIMD by Highway, lane stride 1",
-                                                   unavailable<HWY_TARGET, HWY_NATIVE_FMA>,
-                                                   declines,
-                                                   rotate,
-                                                   load,
-                                                   store};
+[[maybe_unused]] static constexpr Kernel kernel = {
+    name.data(), description, unavailable<HWY_TARGET>, declines, rotate, load, store};
 
 }  // namespace rotary::impl::HWY_NAMESPACE
 

@@ -16,7 +16,7 @@
 
 #include "kernels/rotate_args.hpp"
 
-// Without a fused multiply-add there is no kernel: the bits would differ.
+// Without a fused multiply-add the bits would differ: turn_unfused.cc.
 #if HWY_NATIVE_FMA
 
 // Each uses those before it.

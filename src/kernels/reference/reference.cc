@@ -17,8 +17,23 @@ PairSteps pair_steps(Lanes lanes, std::int64_t pairs, std::int64_t lane_stride) 
                                 : PairSteps{2 * lane_stride, lane_stride};
 }
 
-template <class Compute, class Element, class Row>
-void rotate_operand(const RotateArgs& args, const RotateArgs::Operand& operand) noexcept {
+template <class Compute, class Row>
+using Turn = void (*)(const Row* cos, const Row* sin, bool conjugate, std::int64_t pairs, Compute* x,
+                      Compute* y) noexcept;
+
+template <class Compute, class Row>
+void turn(const Row* cos, const Row* sin, bool conjugate, std::int64_t pairs, Compute* x,
+          Compute* y) noexcept {
+  for (std::int64_t i = 0; i < pairs; ++i) {
+    const Compute c = cos[i], s = conjugate ? -sin[i] : sin[i], before = x[i];
+    x[i] = std::fma(before, c, -(y[i] * s));
+    y[i] = std::fma(y[i], c, before * s);
+  }
+}
+
+template <class Element, class Compute, class Row>
+void rotate_operand(const RotateArgs& args, const RotateArgs::Operand& operand,
+                    Turn<Compute, Row> turn_pairs) noexcept {
   const auto from = pair_steps(args.in_lanes, args.pairs, operand.in_lane_stride);
   const auto to = pair_steps(args.out_lanes, args.pairs, operand.out_lane_stride);
   for (std::int64_t token = 0; token < args.tokens; ++token) {
@@ -35,10 +50,10 @@ void rotate_operand(const RotateArgs& args, const RotateArgs::Operand& operand) 
         x[i] = load(in[i * from.next]);
         y[i] = load(in[i * from.next + from.y]);
       }
+      turn_pairs(cos, sin, args.conjugate, args.pairs, x, y);
       for (std::int64_t i = 0; i < args.pairs; ++i) {
-        const Compute c = cos[i], s = args.conjugate ? -sin[i] : sin[i];
-        store(out[i * to.next], std::fma(x[i], c, -(y[i] * s)));
-        store(out[i * to.next + to.y], std::fma(y[i], c, x[i] * s));
+        store(out[i * to.next], x[i]);
+        store(out[i * to.next + to.y], y[i]);
       }
     }
   }
@@ -46,20 +61,20 @@ void rotate_operand(const RotateArgs& args, const RotateArgs::Operand& operand) 
 
 /// `Compute` is float or double; f64 is computed in double anyway.
 template <class Compute>
-void rotate_any(const RotateArgs& args) noexcept {
+void rotate_any(const RotateArgs& args, Turn<Compute, float> turn_pairs) noexcept {
   for (std::int32_t i = 0; i < args.operands; ++i) {
     switch (args.dtype) {
       case DType::f64:
-        rotate_operand<double, double, double>(args, args.operand[i]);
+        rotate_operand<double>(args, args.operand[i], turn<double, double>);
         break;
       case DType::f32:
-        rotate_operand<Compute, float, float>(args, args.operand[i]);
+        rotate_operand<float>(args, args.operand[i], turn_pairs);
         break;
       case DType::f16:
-        rotate_operand<Compute, f16, float>(args, args.operand[i]);
+        rotate_operand<f16>(args, args.operand[i], turn_pairs);
         break;
       case DType::bf16:
-        rotate_operand<Compute, bf16, float>(args, args.operand[i]);
+        rotate_operand<bf16>(args, args.operand[i], turn_pairs);
         break;
       default:
         break;
@@ -69,7 +84,8 @@ void rotate_any(const RotateArgs& args) noexcept {
 
 }  // namespace
 
-void rotate_scalar(const RotateArgs& args) noexcept { rotate_any<float>(args); }
-void rotate_reference(const RotateArgs& args) noexcept { rotate_any<double>(args); }
+void rotate_scalar(const RotateArgs& args) noexcept { rotate_any<float>(args, turn); }
+void rotate_reference(const RotateArgs& args) noexcept { rotate_any<double>(args, turn); }
+void rotate_scalar_by(TurnFloats turn, const RotateArgs& args) noexcept { rotate_any<float>(args, turn); }
 
 }  // namespace rotary::impl

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kernel gives the bits of the scalar one for whatever bits come in: each pair of special lanes with each pair of
 // special cosines and sines, and a million random pairs.
+#include <algorithm>
+
 #include "unit/kernels/kernel_case.hpp"
 
 namespace rotary::impl {
@@ -115,6 +117,32 @@ TEST_P(SpecialValues, AMillionRandomPairsHaveTheScalarBits) {
   expect_scalar_bits_of_random_pairs<float>(kernel());
   expect_scalar_bits_of_random_pairs<f16>(kernel());
   expect_scalar_bits_of_random_pairs<bf16>(kernel());
+}
+
+/// a b is 2^-24 (1 - 2^-40): with an odd float it comes so near to the middle between two floats that a double can only say
+/// the middle, which goes to the even one. The exact sum goes to the odd one.
+TEST_P(SpecialValues, ASumNextToAMiddleIsRoundedOnce) {
+  const float a = 0x1.00001p-12f, b = 0x1.ffffep-13f, odd = 0x1.000002p0f;
+  for (const std::int64_t pairs : {1, 2, 5}) {
+    for (const float sign : {1.0f, -1.0f}) {
+      for (const float sine : {1.0f, -1.0f}) {
+        const Shape shape{Lanes::halves, Lanes::halves, false, 1, pairs, {1}};
+        Data<float> data;
+        auto& values =
+            data.operands.emplace_back(std::vector<float>(static_cast<std::size_t>(2 * pairs), sign * a));
+        std::fill_n(values.begin() + pairs, pairs, sign * odd);
+        data.rows.assign(static_cast<std::size_t>(2 * pairs), b);
+        std::fill_n(data.rows.begin() + pairs, pairs, sine);
+        const auto x = run(kernel(), shape, data)[0];
+        std::rotate(values.begin(), values.begin() + pairs, values.end());
+        const auto y = run(kernel(), shape, data)[0];
+        for (std::int64_t i = 0; i < pairs; ++i) {
+          EXPECT_EQ(x[static_cast<std::size_t>(i)], -sine * sign * odd) << shape << ": x " << i;
+          EXPECT_EQ(y[static_cast<std::size_t>(pairs + i)], sine * sign * odd) << shape << ": y " << i;
+        }
+      }
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(, SpecialValues, testing::ValuesIn(exact_kernels()), kernel_name);
