@@ -5,7 +5,7 @@ operations), shapes for tracing, and gradients."""
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -46,7 +46,34 @@ def plain(x: torch.Tensor) -> torch.Tensor:
     return x.detach() if x.requires_grad else x
 
 
-_library = torch.library.Library("rotary", "DEF")
+class _Library(torch.library.Library):
+    """Goes from the kernel for gradients straight to the CPU's where nothing is to be recorded: PyTorch's own way there
+    is a second trip through the dispatcher, which costs as much as the first."""
+
+    def impl(self, op_name: Any, fn: Any, dispatch_key: str = "", **options: Any) -> None:
+        if dispatch_key == "CPU":
+            self.on_cpu[op_name] = fn
+        elif dispatch_key == "Autograd":
+            fn = self._quick(fn, self.on_cpu[op_name])
+        super().impl(op_name, fn, dispatch_key, **options)
+
+    on_cpu: ClassVar[dict[str, Any]] = {}
+
+    @staticmethod
+    def _quick(recording: Any, on_cpu: Any) -> Any:
+        key, keyset = torch._C.DispatchKey, torch._C.DispatchKeySet
+        plain = (keyset(key.CPU) | keyset(key.AutogradCPU)).raw_repr()
+
+        def kernel(keys: Any, *args: Any) -> Any:
+            plainly = keys.raw_repr() == plain  # the CPU alone: no mode, no transform
+            if plainly and not (torch.is_grad_enabled() and torch._C._any_requires_grad(*args)):
+                return on_cpu(*args)
+            return recording(keys, *args)
+
+        return kernel
+
+
+_library = _Library("rotary", "DEF")
 _tags = (torch.Tag.pt2_compliant_tag,)
 for _schema in (
     "rotate(Tensor x, Tensor positions, str rope, str layout) -> Tensor",
@@ -250,14 +277,15 @@ def rotate(
     layout: str = "bhtd",
 ) -> Any:
     """q, or q and k, turned; differentiable in q and k, and in fractional positions that require a gradient. Traces
-    with torch.compile(fullgraph=True) and does not recompile where positions change; torch.onnx.export gets the formula.
+    with torch.compile(fullgraph=True) and does not recompile where positions change; torch.onnx.export and the transforms of
+    torch.func get the formula in PyTorch's own operations.
 
     positions: a tensor of [tokens], [batch, tokens] or [axes, batch, tokens] on the device of q, or whatever
     Rope.angles takes. layout: bhtd, bthd or thd."""
     tokens = q.shape[{"bhtd": -2, "bthd": -3, "thd": 0}[layout]]
     key, axes = described(rope)
     at = positions_tensor(positions, q, tokens, axes)
-    if at.requires_grad or to_onnx():
+    if at.requires_grad or to_onnx() or _pure.transformed():
         wide = torch.float64 if q.dtype == torch.float64 else torch.float32
         cos, sin = _pure.rows(rope, at, wide)
         return _pure.rotate_by_rope(rope, q, k, cos, sin, layout)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The formula in PyTorch's own operations: for devices without a kernel of the library, and where frequencies or
-positions need a gradient."""
+"""The formula in PyTorch's own operations: for devices without a kernel of the library, where frequencies or positions
+need a gradient, and under the transforms of torch.func, which know no gradient of an operator written elsewhere."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ from .._core import Rope
 _constants: dict[tuple[Rope, str, torch.dtype], tuple[torch.Tensor, torch.Tensor]] = {}
 
 
+def transformed() -> bool:
+    """Whether torch.vmap, torch.func.grad or another of their kind is at work."""
+    return not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active()
+
+
 def _numbers(rope: Rope, device: torch.device, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
     """Inverse frequencies and axes."""
     key = (rope, str(device), dtype)
@@ -21,7 +26,8 @@ def _numbers(rope: Rope, device: torch.device, dtype: torch.dtype) -> tuple[torc
         return _constants[key]
     inv_freq = rope.inv_freq if dtype == torch.float64 else rope.inv_freq_fp32
     made = torch.tensor(inv_freq.tolist(), dtype=dtype, device=device), torch.tensor(rope.axis.tolist(), device=device)
-    if not torch.compiler.is_compiling():  # what a tracer makes is its own
+    made_here = type(made[0]) is torch.Tensor and not transformed()
+    if made_here and not torch.compiler.is_compiling():  # what a tracer or a transform makes is its own
         _constants[key] = made
     return made
 

@@ -238,6 +238,75 @@ def test_autocast_leaves_angles_alone() -> None:
     assert torch.equal(cos[0, :, :8], torch.from_numpy(rope.angles(range(700, 705)).cos()[0]))
 
 
+def test_transforms_and_modes_go_through_the_operator() -> None:
+    """The short way of plain tensors is theirs alone."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    rope = ROPES["plain"]
+    q, k, positions = tensors(rope, dtype=torch.float32)
+    want = rope.rotate(q, k, positions=positions)
+    seen = []
+
+    class Seen(TorchDispatchMode):
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    with Seen():
+        rt.rotate(rope, q, k, positions=positions)
+    assert "rotary.rotate_qk.default" in seen
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        assert type(rt.rotate(rope, q, k, positions=positions)[1]).__name__ == "FakeTensor"
+    with torch.inference_mode():
+        assert all(torch.equal(a, b) for a, b in zip(rt.rotate(rope, q, k, positions=positions), want, strict=True))
+    for x in (q, q.clone().requires_grad_()):
+        assert rt.rotate(rope, x, k, positions=positions)[0].requires_grad == x.requires_grad
+        with torch.no_grad():
+            assert not rt.rotate(rope, x, k, positions=positions)[0].requires_grad
+    assert rt.rotate(rope, q, k.clone().requires_grad_(), positions=positions)[1].requires_grad
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", ["plain", "mrope"])
+def test_transforms_of_functions(name: str, layout: str) -> None:
+    """vmap is a loop, over q, k and positions, mapped or not, along any axis; gradients inside; nothing is left behind."""
+    _pure._constants.clear()
+    rope = ROPES[name]
+    q, k, positions = tensors(rope, layout)
+    many_q, many_k = torch.stack([q, 2 * q, -q]), torch.stack([k, k + 1, 3 * k], dim=-1)
+    many = torch.stack([positions, positions + 9, positions * 2], dim=1)
+
+    def turn(a: Any, b: Any, p: Any) -> Any:
+        return rt.rotate(rope, a, b, positions=p, layout=layout)
+
+    for dims in ((0, -1, 1), (None, -1, None), (0, None, 1)):
+        given = [m if d is not None else x for m, x, d in zip((many_q, many_k, many), (q, k, positions), dims, strict=True)]
+        got = torch.vmap(turn, in_dims=dims)(*given)
+        for i in range(3):
+            want = turn(*(x if d is None else x.select(d, i) for x, d in zip(given, dims, strict=True)))
+            torch.testing.assert_close((got[0][i], got[1][i]), want, rtol=0, atol=1e-12)
+    each = torch.vmap(torch.func.grad(lambda a: turn(a, k, positions)[0].square().sum()))(many_q)
+    torch.testing.assert_close(each, 2 * many_q)
+    p = positions.double().requires_grad_()
+    rt.rotate(rope, q, positions=p, layout=layout).sum().backward()
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2, torch.int8, torch.bfloat16])
+def test_caches_of_other_types(dtype: torch.dtype) -> None:
+    """Stored on the way, with the casts of PyTorch."""
+    rope = ROPES["yarn, part"]
+    k = 5 * torch.randn(1, 2, 5, 24)
+    cache = torch.zeros(1, 2, 8, 24, dtype=dtype)
+    rope.rotate_(rotary.Operand(k, cache[:, :, 2:7], scale=2, overflow="special"), positions=range(700, 705))
+    want = 2 * rope.rotate(k, positions=range(700, 705))
+    want = want.round().clamp(-128, 127) if dtype == torch.int8 else want
+    assert torch.equal(cache[:, :, 2:7].float(), want.to(dtype).float())
+    with pytest.raises(ValueError, match="weight: requires a gradient"):
+        norm = rotary.RmsNorm(torch.nn.Parameter(torch.ones(24)), 1e-6)
+        rope.rotate_(rotary.Operand(k, norm=norm), positions=0)
+
+
 def test_tensors_that_go_wrong() -> None:
     rope = ROPES["plain"]
     q, _, positions = tensors(rope, dtype=torch.float32)
