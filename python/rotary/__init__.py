@@ -12,8 +12,10 @@ from ._core import (
     Angles,
     Model,
     MultimodalSequence,
+    Operand,
     Positions,
     QueryTemperature,
+    RmsNorm,
     Rope,
     VisionGrid,
     axis_map,
@@ -25,10 +27,11 @@ from ._core import (
     length_for,
     presets,
     shard,
+    store,
 )
 from ._core import version as __version__
 from ._report import Explanation, Table, explain, table
-from ._types import ConfigWarning, DualChunk, Kernel, PeerDifference, PeerRope, Preset, Value
+from ._types import ConfigWarning, DualChunk, Kernel, PeerDifference, PeerRope, Preset, Value, Xpos
 
 __all__ = [
     "Angles",
@@ -38,15 +41,18 @@ __all__ = [
     "Kernel",
     "Model",
     "MultimodalSequence",
+    "Operand",
     "PeerDifference",
     "PeerRope",
     "Positions",
     "Preset",
     "QueryTemperature",
+    "RmsNorm",
     "Rope",
     "Table",
     "Value",
     "VisionGrid",
+    "Xpos",
     "__version__",
     "axis_map",
     "block_order",
@@ -58,5 +64,6 @@ __all__ = [
     "length_for",
     "presets",
     "shard",
+    "store",
     "table",
 ]

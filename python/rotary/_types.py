@@ -69,6 +69,21 @@ class PeerDifference(NamedTuple):
     angle: float  #: theirs less ours at that pair, radians
 
 
+class Xpos(NamedTuple):
+    """xPos: rows that grow with the position for queries, and shrink for keys, which have a rope each. Source: Sun et al.
+    2022, arXiv:2212.10554."""
+
+    scale_base: float = 512.0  #: positions; > 0
+    centre: float = 0.0  #: the position whose rows are not stretched; fixed, so that cached keys stay right
+    gamma: float = 0.4  #: > 0
+    keys: bool = False  #: the reciprocal, for keys
+
+    @classmethod
+    def moving(cls, tokens: int, scale_base: float = 512.0, *, keys: bool = False) -> Xpos:
+        """The centre of flash-attn and lucidrains: half of the tokens that a call has, so it moves when they grow."""
+        return cls(scale_base, tokens // 2, keys=keys)
+
+
 class DualChunk(NamedTuple):
     """Positions of dual chunk attention: a query is turned five times."""
 

@@ -3,6 +3,7 @@
 #include <nanobind/typing.h>
 
 #include "model.hpp"
+#include "operand.hpp"
 #include "places.hpp"
 #include "positions.hpp"
 #include "rope.hpp"
@@ -51,6 +52,7 @@ NB_MODULE(_core, m) {
   bind_positions(m);
   bind_places(m);
   bind_angles(m);
+  bind_operand(m);
   bind_rope(m);
   bind_model(m);
   m.def("kernels", &kernel_list, nb::sig("def kernels() -> list[Kernel]"),

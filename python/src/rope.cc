@@ -20,9 +20,11 @@ double number_of(const nb::dict& dict, const char* key, double otherwise) {
   return dict.contains(key) ? nb::cast<double>(dict[key]) : otherwise;
 }
 
-std::optional<Xpos> xpos_of(nb::handle object) {
+std::optional<Xpos> xpos_of(nb::object object) {
   if (object.is_none()) return std::nullopt;
-  if (!nb::isinstance<nb::dict>(object)) raise_type("xpos: " + kind_of(object) + ", expected a dict or None");
+  if (nb::isinstance(object, plain_data("Xpos"))) object = object.attr("_asdict")();
+  if (!nb::isinstance<nb::dict>(object))
+    raise_type("xpos: " + kind_of(object) + ", expected a rotary.Xpos, a dict or None");
   const auto dict = nb::borrow<nb::dict>(object);
   for (const auto& [key, value] : dict) {
     const auto word = nb::cast<std::string>(nb::str(key));
@@ -37,14 +39,9 @@ std::optional<Xpos> xpos_of(nb::handle object) {
   return xpos;
 }
 
-nb::object xpos_dict(const std::optional<Xpos>& xpos) {
+nb::object py_xpos(const std::optional<Xpos>& xpos) {
   if (!xpos) return nb::none();
-  nb::dict dict;
-  dict["scale_base"] = xpos->scale_base;
-  dict["centre"] = xpos->centre;
-  dict["gamma"] = xpos->gamma;
-  dict["keys"] = xpos->keys;
-  return dict;
+  return plain_data("Xpos")(xpos->scale_base, xpos->centre, xpos->gamma, xpos->keys);
 }
 
 /// Another head around the same frequencies.
@@ -175,8 +172,8 @@ void bind_properties(nb::class_<PyRope>& rope) {
       nb::sig("def scaling(self) -> dict[str, typing.Any]"),
       "The scaling type, with the words of config.json.");
   rope.def_prop_ro(
-      "xpos", [](const PyRope& self) { return xpos_dict(self.rope.xpos()); },
-      nb::sig("def xpos(self) -> dict[str, typing.Any] | None"), "How rows grow with the position, or None.");
+      "xpos", [](const PyRope& self) { return py_xpos(self.rope.xpos()); },
+      nb::sig("def xpos(self) -> Xpos | None"), "How rows grow with the position, or None.");
   const auto list = [&]<class T>(const char* name, std::span<const T> (Spectrum::*get)() const noexcept,
                                  const char* dtype, const char* signature, const char* doc) {
     rope.def_prop_ro(
@@ -242,7 +239,7 @@ void bind_rope(nb::module_& m) {
               "collections.abc.Sequence[int] | None = None, "
               "length: int | None = None, inv_freq: numpy.typing.ArrayLike | None = None, "
               "attention_factor: float = 1.0, angles: str = 'exact', direction: str = 'forward', xpos: "
-              "collections.abc.Mapping[str, typing.Any] | None = None) -> None"),
+              "Xpos | collections.abc.Mapping[str, typing.Any] | None = None) -> None"),
       "A rope by its numbers.\n\n"
       "head_dim: lanes of a head. rotary_dim: lanes that turn, even; default the head from rotary_offset "
       "on.\n"
@@ -256,8 +253,7 @@ void bind_rope(nb::module_& m) {
       "inv_freq, attention_factor: frequencies of your own, radians a position; base and scaling are not "
       "read.\n"
       "angles: exact, fp32 (as Transformers and vLLM), ggml (as llama.cpp's CPU path).\n"
-      "xpos: rows that grow with the position, {\"scale_base\": 512, \"centre\": 0, \"keys\": False}; q and "
-      "k have a rope\n"
+      "xpos: rows that grow with the position, an Xpos or its numbers as a dict; q and k have a rope "
       "each.\n\n"
       "ValueError with what, expected and got.");
   rope.def_static(

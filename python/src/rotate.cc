@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // rotate and rotate_, and the forms that rotary.torch calls.
+#include "operand.hpp"
 #include "positions.hpp"
 #include "rope.hpp"
 #include "threads.hpp"
@@ -12,6 +13,12 @@ constexpr std::int64_t most_bytes_under_the_lock = 64 * 1024;
 
 Layout layout_of(const nb::str& text) {
   return word("layout", text.c_str(), &layout_from_name, "bhtd, bthd or thd");
+}
+
+template <class Work>
+Status unlocked(const Work& work) {
+  nb::gil_scoped_release released;
+  return work();
 }
 
 /// A call's rope, where its tokens stand, and who works.
@@ -27,9 +34,7 @@ struct Turn {
     const auto work = [&] {
       return k != nullptr ? rope.rope.rotate(at, q, *k, options) : rope.rope.rotate(at, q, options);
     };
-    if (bytes < most_bytes_under_the_lock) return work();
-    nb::gil_scoped_release released;
-    return work();
+    return bytes < most_bytes_under_the_lock ? work() : unlocked(work);
   }
 
   /// With kept angles, or with rows made on the way.
@@ -48,12 +53,10 @@ struct Turn {
   }
 
   void in_place(nb::handle q, nb::handle k) const {
-    const Tensor q_tensor(q, "q", Tensor::Access::write, graph);
-    const Operand q_operand(q_tensor.heads(layout));
-    if (k.is_none()) return run(q_operand, nullptr, q_tensor.bytes());
-    const Tensor k_tensor(k, "k", Tensor::Access::write, graph);
-    const Operand k_operand(k_tensor.heads(layout));
-    run(q_operand, &k_operand, q_tensor.bytes());
+    const Written q_written(q, "q", layout, graph);
+    if (k.is_none()) return run(q_written.operand(), nullptr, q_written.bytes());
+    const Written k_written(k, "k", layout, graph);
+    run(q_written.operand(), &k_written.operand(), q_written.bytes());
   }
 
   nb::object out_of_place(nb::handle q, nb::handle k) const {
@@ -79,6 +82,16 @@ struct Turn {
 void rotate_in_place(const PyRope& self, nb::handle q, nb::handle k, nb::handle positions, nb::handle angles,
                      const nb::str& layout, std::int64_t threads) {
   Turn{self, positions, angles, layout_of(layout), threads_of(threads)}.in_place(q, k);
+}
+
+void store_heads(nb::handle x, nb::handle out, nb::handle norm, nb::handle scale, const std::string& overflow,
+                 const nb::str& layout, std::int64_t threads) {
+  const nb::object whole =
+      nb::cast(PyOperand(nb::borrow(x), nb::borrow(out), nb::borrow(norm), nb::borrow(scale), overflow));
+  const Written written(whole, "x", layout_of(layout), Tensor::Graph::refused);
+  const RotateOptions options{.executor = threads_of(threads)};
+  const auto work = [&] { return store(written.operand(), options); };
+  check(written.bytes() < most_bytes_under_the_lock ? work() : unlocked(work));
 }
 
 nb::object rotate_one(const PyRope& self, nb::handle q, nb::handle positions, nb::handle angles,
@@ -179,9 +192,21 @@ void bind_rotate(nb::module_& m, nb::class_<PyRope>& rope) {
       .def("__call__", &Kept::call, nb::arg(),
            nb::sig("def __call__(self, given: tuple[typing.Any, ...], /) -> typing.Any"),
            "None where it is another call.");
+  m.def("store", &store_heads, nb::arg("x").none(), nb::arg("out").none(), nb::kw_only(),
+        "norm"_a = nb::none(), "scale"_a = 1.0, "overflow"_a = "saturate", "layout"_a = "bhtd",
+        "threads"_a = 1,
+        nb::sig("def store(x: typing.Any, out: typing.Any, *, norm: RmsNorm | None = None, scale: float | "
+                "collections.abc.Sequence[float] | typing.Any = 1.0, overflow: str = 'saturate', layout: str "
+                "= 'bhtd', "
+                "threads: int = 1) -> None"),
+        "What rotate_ does with an Operand, but without the rotation: values into their cache. The arguments "
+        "are those\n"
+        "of Operand and rotate_.");
   static const std::string in_place =
-      std::string("Turns q and k in place; the form for every layer, with kept angles.\n\n") + shared_doc +
-      "\nValueError too: read-only memory. The other threads of Python run meanwhile.";
+      std::string(
+          "Turns q and k in place, or as each rotary.Operand says; the form for every layer, with kept "
+          "angles.\n\n") +
+      shared_doc + "\nValueError too: read-only memory. The other threads of Python run meanwhile.";
   static const std::string out_of_place =
       std::string("Turned copies of q and k, of the same kind and element type.\n\n") + shared_doc;
   rope.def(

@@ -4,7 +4,30 @@
 #include <algorithm>
 
 namespace rotary::python {
+
+/// An element type that ml_dtypes adds to NumPy's. Its dtype is one object, which the first array of it shows; the
+/// reference lives as long as the process.
+struct AddedType {
+  const char* name;
+  DType type;
+  PyObject* dtype = nullptr;
+};
+
 namespace {
+
+AddedType added_types[] = {
+    {"bfloat16", DType::bf16}, {"float8_e4m3fn", DType::f8_e4m3}, {"float8_e5m2", DType::f8_e5m2}};
+
+/// What `__array_struct__` holds, NumPy's array interface of version 3.
+struct ArrayInterface {
+  int two, ndim;
+  char kind;
+  int itemsize, flags;
+  const Py_ssize_t *shape, *strides;
+  void* data;
+  PyObject* description;
+};
+constexpr int writable = 0x400;
 
 /// DLPack's table of C functions, which a type hands out under this name (DLPack 1.3). A tensor is described in
 /// it without an allocation or a reference; the description holds as long as the tensor does.
@@ -18,12 +41,6 @@ struct ExchangeApi {
 };
 constexpr std::uint32_t exchange_major = 1;
 constexpr std::int32_t cpu = 1;
-
-/// References that live as long as the process.
-struct {
-  PyObject* dtype = nullptr;
-  PyObject* two_bytes = nullptr;
-} known_bfloat16;
 
 /// The one of `types` that takes so many bytes.
 std::optional<DType> of_size(std::size_t size, std::initializer_list<DType> types) {
@@ -46,6 +63,10 @@ std::optional<DType> dtype_of_code(nb::dlpack::dtype type) {
       return of_size(size, {DType::u64, DType::u32, DType::u16, DType::u8});
     case Code::Bool:
       return of_size(size, {DType::boolean});
+    case Code::Float8_E4M3FN:
+      return of_size(size, {DType::f8_e4m3});
+    case Code::Float8_E5M2:
+      return of_size(size, {DType::f8_e5m2});
     default:
       return std::nullopt;
   }
@@ -143,10 +164,9 @@ bool requires_gradient(nb::handle tensor) {
 Tensor::Tensor(nb::handle object, const char* name, Access access, Graph graph)
     : object_(object), name_(name) {
   try {
-    const bool found =
-        PyObject_CheckBuffer(object.ptr()) != 0
-            ? from_known_bfloat16(access) || from_buffer(object, access) || from_named_bfloat16(access)
-            : from_exchange(graph) || from_dlpack(access);
+    const bool found = PyObject_CheckBuffer(object.ptr()) != 0
+                           ? from_known_type(access) || from_buffer(access) || from_named_type(access)
+                           : from_exchange(graph) || from_dlpack(access);
     if (!found) {
       raise_type(std::string(name) + ": " + kind_of(object) +
                  ", expected an array of numpy, torch or anything else with a buffer or DLPack on the CPU");
@@ -182,8 +202,8 @@ bool Tensor::from_exchange(Graph graph) {
   return true;
 }
 
-bool Tensor::from_buffer(nb::handle object, Access access) {
-  if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_STRIDED_RO | PyBUF_FORMAT) != 0) {
+bool Tensor::from_buffer(Access access) {
+  if (PyObject_GetBuffer(object_.ptr(), &buffer_, PyBUF_STRIDED_RO | PyBUF_FORMAT) != 0) {
     PyErr_Clear();
     return false;
   }
@@ -193,53 +213,61 @@ bool Tensor::from_buffer(nb::handle object, Access access) {
     raise_type(std::string(name_) + ": elements of format \"" + buffer_.format +
                "\", expected numbers in this machine's byte order");
   check_access(buffer_.readonly != 0, access);
-  if (buffer_.ndim > max_dims)
-    raise_value(std::string(name_) + ": " + std::to_string(buffer_.ndim) + " dimensions");
   dtype_ = *type;
-  data_ = buffer_.buf;
-  ndim_ = buffer_.ndim;
+  take_bytes(buffer_.buf, buffer_.ndim, buffer_.shape, buffer_.strides);
+  return true;
+}
+
+/// Strides of bytes.
+void Tensor::take_bytes(void* data, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides) {
+  if (ndim > max_dims) raise_value(std::string(name_) + ": " + std::to_string(ndim) + " dimensions");
+  data_ = data;
+  ndim_ = ndim;
   const auto size = static_cast<Py_ssize_t>(size_of(dtype_));
-  for (int i = 0; i < ndim_; ++i) {
+  for (int i = 0; i < ndim; ++i) {
     const auto axis = static_cast<std::size_t>(i);
-    own_shape_[axis] = buffer_.shape[i];
-    own_strides_[axis] = buffer_.strides[i] / size;
-    if (buffer_.strides[i] % size != 0)
-      raise_value(std::string(name_) + ": a stride of " + std::to_string(buffer_.strides[i]) +
+    own_shape_[axis] = shape[i];
+    own_strides_[axis] = strides[i] / size;
+    if (strides[i] % size != 0)
+      raise_value(std::string(name_) + ": a stride of " + std::to_string(strides[i]) +
                   " bytes is no whole number of " + std::string(rotary::name(dtype_)) + " elements");
   }
   shape_ = own_shape_.data();
   strides_ = own_strides_.data();
-  return true;
 }
 
-/// NumPy lends no buffer of an element type that others have added to it. ml_dtypes' bfloat16 is two bytes; its
-/// dtype is one object, which the first such array shows.
-bool Tensor::from_named_bfloat16(Access access) {
+/// NumPy lends no buffer of an element type that others have added to it, but says where it lies.
+bool Tensor::from_named_type(Access access) {
   if (!nb::hasattr(object_, "dtype")) return false;
   const nb::object dtype = object_.attr("dtype");
-  if (nb::cast<std::string>(nb::str(dtype)) != "bfloat16") {
-    raise_type(std::string(name_) + ": dtype " + nb::cast<std::string>(nb::str(dtype)) +
-               ", expected f64, f32, f16 or bf16");
-  }
-  if (known_bfloat16.dtype == nullptr) {
-    known_bfloat16.dtype = nb::object(dtype).release().ptr();
-    known_bfloat16.two_bytes = nb::module_::import_("numpy").attr("dtype")("uint16").release().ptr();
-  }
-  return from_two_bytes(access);
+  const auto name = nb::cast<std::string>(nb::str(dtype));
+  auto* const found = std::ranges::find(added_types, name, &AddedType::name);
+  if (found == std::end(added_types) || !nb::hasattr(object_, "__array_struct__"))
+    raise_type(std::string(name_) + ": dtype " + name + ", expected f64, f32, f16 or bf16");
+  if (found->dtype == nullptr) found->dtype = nb::object(dtype).release().ptr();
+  return from_interface(found->type, access);
 }
 
-bool Tensor::from_known_bfloat16(Access access) {
-  if (known_bfloat16.dtype == nullptr) return false;
+bool Tensor::from_known_type(Access access) {
+  const auto known = [](const AddedType& type) { return type.dtype != nullptr; };
+  if (std::ranges::none_of(added_types, known)) return false;
   static PyObject* const attribute = PyUnicode_InternFromString("dtype");
   const nb::object dtype = nb::steal(PyObject_GetAttr(object_.ptr(), attribute));
-  if (!dtype.is_valid()) PyErr_Clear();
-  return dtype.ptr() == known_bfloat16.dtype && from_two_bytes(access);
+  if (!dtype.is_valid()) {
+    PyErr_Clear();
+    return false;
+  }
+  const auto* const found = std::ranges::find(added_types, dtype.ptr(), &AddedType::dtype);
+  return found != std::end(added_types) && from_interface(found->type, access);
 }
 
-bool Tensor::from_two_bytes(Access access) {
-  kept_ = object_.attr("view")(nb::handle(known_bfloat16.two_bytes));
-  if (!from_buffer(kept_, access)) return false;
-  dtype_ = DType::bf16;
+bool Tensor::from_interface(DType type, Access access) {
+  kept_ = object_.attr("__array_struct__");
+  const auto* const array = static_cast<const ArrayInterface*>(PyCapsule_GetPointer(kept_.ptr(), nullptr));
+  if (array == nullptr) throw nb::python_error();
+  check_access((array->flags & writable) == 0, access);
+  dtype_ = type;
+  take_bytes(array->data, array->ndim, array->shape, array->strides);
   return true;
 }
 
@@ -297,10 +325,11 @@ std::string Tensor::shape_text() const {
   return out + "]";
 }
 
-Heads Tensor::heads(Layout layout) const {
-  if (!is_rotatable(dtype_))
+Heads Tensor::heads(Layout layout, Use use) const {
+  if (!(use == Use::stored ? is_storable(dtype_) : is_rotatable(dtype_)))
     raise_type(std::string(name_) + ": dtype " + std::string(rotary::name(dtype_)) +
-               ", expected f64, f32, f16 or bf16");
+               (use == Use::stored ? ", expected f64, f32, f16, bf16, f8_e4m3, f8_e5m2 or i8"
+                                   : ", expected f64, f32, f16 or bf16"));
   const int axes = layout == Layout::thd ? 3 : 4;
   if (ndim_ != axes)
     raise_value(std::string(name_) + ": shape " + shape_text() + " has " + std::to_string(ndim_) +

@@ -18,6 +18,8 @@ class Tensor {
   enum class Access { read, write };
   /// Whether a tensor that requires a gradient is refused, or the caller records what it does.
   enum class Graph { refused, seen_to };
+  /// Heads that turn, or the place where they are stored: 8-bit floats and i8 are only written.
+  enum class Use { turned, stored };
 
   /// Holds the memory while it lives. TypeError: no array, another device, an element type the library does
   /// not know; ValueError: strides that are no whole elements, read-only memory that is to be written.
@@ -37,18 +39,19 @@ class Tensor {
   std::string shape_text() const;
 
   /// TypeError unless the rotation takes the element type; ValueError unless the layout has as many axes.
-  Heads heads(Layout layout) const;
+  Heads heads(Layout layout, Use use = Use::turned) const;
   /// A new array of the same kind, shape and element type: torch.Tensor from torch, else numpy's.
   nb::object empty_like() const;
 
  private:
   bool from_exchange(Graph graph);
-  bool from_buffer(nb::handle object, Access access);
-  bool from_known_bfloat16(Access access);
-  bool from_named_bfloat16(Access access);
-  bool from_two_bytes(Access access);
+  bool from_buffer(Access access);
+  bool from_known_type(Access access);
+  bool from_named_type(Access access);
+  bool from_interface(DType type, Access access);
   bool from_dlpack(Access access);
   void take(const nb::dlpack::dltensor& tensor);
+  void take_bytes(void* data, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides);
   void check_access(bool readonly, Access access) const;
 
   nb::handle object_;

@@ -66,7 +66,7 @@ def safetensors(name: str) -> tuple[dict[str, Array], dict[str, Any]]:
     (size,) = struct.unpack("<Q", raw[:8])
     header = json.loads(raw[8 : 8 + size])
     metadata = header.pop("__metadata__", {})
-    types = {"F32": "<f4", "F64": "<f8", "F16": "<f2", "BF16": ml_dtypes.bfloat16, "I64": "<i8", "I32": "<i4"}
+    types = {"F32": "<f4", "F64": "<f8", "F16": "<f2", "BF16": ml_dtypes.bfloat16, "I64": "<i8", "I32": "<i4", "I8": "i1"}
     tensors = {}
     for key, entry in header.items():
         begin, end = entry["data_offsets"]

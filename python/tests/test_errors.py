@@ -38,7 +38,8 @@ def refuses(error: type[Exception], message: str, x: Any, k: Any = None, **kwarg
         (X.astype(">f4"), 'q: elements of format ">f"'),
         (X.astype("f4,f4"), "q: elements of format"),
         (X.astype("S4"), "q: elements of format"),
-        (X.astype(ml_dtypes.float8_e4m3fn), "q: dtype float8_e4m3fn, expected f64, f32, f16 or bf16"),
+        (X.astype(ml_dtypes.float8_e4m3fn), "q: dtype f8_e4m3, expected f64, f32, f16 or bf16"),
+        (X.astype(ml_dtypes.float8_e4m3b11fnuz), "q: dtype float8_e4m3b11fnuz, expected f64, f32, f16 or bf16"),
         (X.astype("M8[s]"), "q: dtype datetime64[s], expected"),
     ],
 )

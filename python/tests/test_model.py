@@ -170,13 +170,23 @@ def test_xpos() -> None:
         return float((queries.rotate(q, positions=at) * keys.rotate(k, positions=at - distance)).sum())
 
     assert score(100, 3) == pytest.approx(score(400, 3), rel=1e-9)
-    assert queries.xpos == {"scale_base": 64.0, "centre": 0.0, "gamma": 0.4, "keys": False} and rotary.Rope(16).xpos is None
+    assert queries.xpos == rotary.Xpos(64.0, 0.0, 0.4, False) == rotary.Xpos(64) and rotary.Rope(16).xpos is None
+    assert rotary.Rope(16, xpos=rotary.Xpos(64, keys=True)) == keys
     assert queries.replace(pairing="interleaved").xpos == queries.xpos
     assert queries != keys and queries != rotary.Rope(16)
     with pytest.raises(ValueError, match='xpos: unknown key "base"'):
         rotary.Rope(16, xpos={"base": 1})
-    with pytest.raises(TypeError, match="xpos: int, expected a dict or None"):
+    with pytest.raises(TypeError, match="xpos: int, expected a rotary.Xpos, a dict or None"):
         rotary.Rope(16, xpos=5)  # type: ignore[arg-type]
+
+
+def test_the_moving_centre_of_xpos_is_flash_attentions() -> None:
+    for case in json.loads((DATA / "flash_attn_xpos.json").read_text())["cases"]:
+        for keys, end in ((False, ""), (True, "_k")):
+            xpos = rotary.Xpos.moving(case["tokens"], case["scale_base"], keys=keys)
+            angles = rotary.Rope(case["dim"], xpos=xpos, angles="fp32").angles(case["positions"])
+            for table, name in ((angles.cos(), "cos"), (angles.sin(), "sin")):
+                np.testing.assert_allclose(table[0], case[name + end], rtol=2e-6, atol=1e-6)
 
 
 def test_report_191_ropes_that_differ_in_one_field_never_share_angles() -> None:
