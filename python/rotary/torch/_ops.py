@@ -55,7 +55,7 @@ class _Library(torch.library.Library):
             self.on_cpu[op_name] = fn
         elif dispatch_key == "Autograd":
             fn = self._quick(fn, self.on_cpu[op_name])
-        super().impl(op_name, fn, dispatch_key, **options)
+        super().impl(op_name, fn, dispatch_key, **options)  # type: ignore[no-untyped-call]
 
     on_cpu: ClassVar[dict[str, Any]] = {}
 
@@ -73,7 +73,7 @@ class _Library(torch.library.Library):
         return kernel
 
 
-_library = _Library("rotary", "DEF")
+_library: Any = _Library("rotary", "DEF")  # type: ignore[no-untyped-call]
 _tags = (torch.Tag.pt2_compliant_tag,)
 for _schema in (
     "rotate(Tensor x, Tensor positions, str rope, str layout) -> Tensor",

@@ -253,7 +253,7 @@ def test_transforms_and_modes_go_through_the_operator() -> None:
             seen.append(str(function))
             return function(*args, **(kwargs or {}))
 
-    with Seen():
+    with Seen():  # type: ignore[no-untyped-call]
         rt.rotate(rope, q, k, positions=positions)
     assert "rotary.rotate_qk.default" in seen
     with FakeTensorMode(allow_non_fake_inputs=True):
