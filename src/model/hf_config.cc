@@ -84,6 +84,7 @@ void read_hf_config(const Json& json, ModelBuilder& builder) {
     builder.add_value({0, "attention_output", std::string("turned back by the inverse of the layer's rope"),
                        config.family_default()});
   }
+  if (has_time_rope(document)) add_time_rope(document, builder);
   if (const Keys encoder = document.child("vision_config"); encoder.present()) {
     const auto outer = document.text("model_type");
     const auto own = encoder.text("model_type");

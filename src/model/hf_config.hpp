@@ -53,6 +53,11 @@ inline constexpr std::string_view full_attention = "full_attention", sliding_att
 /// "linear_attention", "mamba", ...: layers that no rope is for.
 bool is_without_positions(std::string_view layer_type) noexcept;
 
+/// The file has a rope of time beside its text model's (MusicFlamingo), whose keys stand at its top.
+bool has_time_rope(const Keys& document);
+/// Rope "time", of two axes: windows, and frames within them.
+void add_time_rope(const Keys& document, ModelBuilder& builder);
+
 /// Positions of another kind than a rope's, or more than a rope: a failure that names them.
 void refuse_other_positions(const HfConfig& config);
 /// What a config says of its rope and is not read: a warning each. `document` is the whole file.

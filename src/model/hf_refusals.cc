@@ -89,7 +89,7 @@ std::string small(std::string text) {
 
 /// Keys of rope beside the part of the file that describes the text model, unless that part says the same.
 void warn_about_keys_outside(const Keys& document, const Keys& top, ModelBuilder& builder) {
-  if (&document.object() == &top.object()) return;
+  if (&document.object() == &top.object() || has_time_rope(document)) return;
   for (const auto& [key, value] : document.object()) {
     if (value.is_null() || !is_known(key, rope_keys)) continue;
     const Json* inside = top.find(key);

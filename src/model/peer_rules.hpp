@@ -28,7 +28,7 @@ struct PeerReading {
   RopeWording wording = {};
   bool is_gguf = false;
   bool is_config = false;     ///< a config.json, as Hugging Face's code reads it
-  bool is_of_text = true;     ///< not of an image encoder, which has its own code
+  bool is_of_text = true;     ///< not of an encoder of images or sound, which has its own code
   bool is_generator = false;  ///< of images or video, as diffusers has them
   bool is_latent = false;     ///< latent attention: part of the head turns, behind one that does not
   bool original_length_assumed = false;  ///< nobody states it

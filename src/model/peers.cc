@@ -33,7 +33,7 @@ impl::PeerReading reading_of(const Model& model, std::size_t rope, std::optional
   reading.wording = entry.wording;
   reading.is_gguf = model.source() == Model::Source::gguf;
   reading.is_config = model.source() == Model::Source::hf_config || model.source() == Model::Source::preset;
-  reading.is_of_text = !entry.name.starts_with("vision");
+  reading.is_of_text = !entry.name.starts_with("vision") && entry.name != "time";
   reading.is_generator = impl::is_generator(model.architecture());
   reading.is_latent = entry.rope.rotary_offset() > 0;
   reading.axis.assign(entry.rope.spectrum().axis().begin(), entry.rope.spectrum().axis().end());

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <rotary/grids.hpp>
+#include <rotary/model.hpp>
 
 #include "support/rows.hpp"
 
@@ -77,6 +79,35 @@ TEST(VisionTower, Gemma4IsTwoRopesBesideOneAnother) {
     rope.rotate(rope.angles(along).value(), out.heads()).value();
     EXPECT_LT(worst_of_pair(rope, out, expected), 1e-6);
   }
+}
+
+TEST(VisionTower, Sam2AndSam3TakeColumnsBeforeRows) {
+  const auto memory = Spectrum::axial(Dims{128, 128}, 10000).value();
+  EXPECT_LT(worst_of_rows(memory, grid(4, 6).select_axes({1, 0}).value(), towers(), "sam2"), 1);
+  EXPECT_GT(worst_of_rows(memory, grid(4, 6), towers(), "sam2"), 1000);
+  const auto along = Positions::spaced(0, 0.75, 4).value();  // a window of 3 patches, stretched over 4
+  const auto patches = Positions::grid({along, along}).value().select_axes({1, 0}).value();
+  EXPECT_LT(worst_of_rows(Spectrum::axial(Dims{32, 32}, 10000).value(), patches, towers(), "sam3"), 1);
+}
+
+TEST(VisionTower, MusicFlamingoTurnsByWindowAndFrameTimesTheTimeStamp) {
+  const auto model = Model::from_preset("music-flamingo").value();
+  const Rope& rope = model.find_rope("time")->rope;
+  EXPECT_EQ(rope.rotary_dim(), 512);
+  EXPECT_EQ(rope.head_dim(), 1280);
+  EXPECT_EQ(rope.pairing(), Pairing::interleaved);
+  constexpr double pi = std::numbers::pi, most = 1200;  // max_position_embeddings, which is the base
+  std::vector<double> window, frame;
+  for (const double w : {1, 2}) {
+    for (const double i : {0, 1, 374, 749}) {
+      const double angle = -2 * pi * (30 * w + 0.04 * i);
+      window.push_back(angle * w / most);
+      frame.push_back(angle * 2 * pi * i / most);
+    }
+  }
+  window.insert(window.end(), frame.begin(), frame.end());
+  const auto places = Positions::ids(std::span<const double>(window), 2, 1, 8).value();
+  EXPECT_LT(worst_of_rows(rope.spectrum(), places, towers(), "musicflamingo"), 1);
 }
 
 TEST(VisionTower, VJepa2IsTheEvenLanesOfOneRopeAndTheOddLanesOfAnother) {

@@ -53,7 +53,7 @@ TEST(Preset, Unknown) {
 }
 
 TEST(Preset, AllLoadWithoutDoubtAndAreSorted) {
-  EXPECT_EQ(presets().size(), 132U);
+  EXPECT_EQ(presets().size(), 133U);
   EXPECT_EQ(Model::from_preset("nanochat")->ropes()[0].rope.direction(), Direction::inverse);
   EXPECT_TRUE(std::ranges::is_sorted(presets(), {}, &Preset::name));
   for (const Preset& preset : presets()) {

@@ -99,5 +99,38 @@ TEST(Vision, MemoryAttentionOfSam2HasSizesOfItsOwn) {
                "memory_attention_num_layers -1: must be from 0 to 10000");
 }
 
+TEST(Vision, MusicFlamingoHasARopeOfTimeBesideItsTexts) {
+  const auto flamingo = [](const std::string& keys) {
+    return Model::from_config(R"({"model_type": "musicflamingo", "text_config": {"model_type": "qwen2",
+        "hidden_size": 512, "num_attention_heads": 8, "num_hidden_layers": 2, "max_position_embeddings": 4096,
+        "rope_theta": 10000.0})" + keys +
+                                  "}",
+                              "config.json");
+  };
+  const auto silent = flamingo("");
+  ASSERT_SUCCEEDS(silent);
+  EXPECT_EQ(silent->find_rope("time")->rope.rotary_dim(), 512);
+  EXPECT_EQ(silent->layers().size(), 2U);
+  const auto stated =
+      flamingo(R"(, "audio_config": {"hidden_size": 64}, "rope_parameters": {"rope_theta": 100.0,
+      "partial_rotary_factor": 0.25})");
+  ASSERT_SUCCEEDS(stated);
+  EXPECT_TRUE(stated->warnings().empty());
+  const Rope& time = stated->find_rope("time")->rope;
+  EXPECT_EQ(time.rotary_dim(), 32);
+  EXPECT_NEAR(time.spectrum().inv_freq()[1], 0.5623413252, 1e-10) << "100^(-2/16)";
+  EXPECT_EQ(stated->find_rope("default")->rope.spectrum().base(), 10000);
+  EXPECT_FAILS(flamingo(R"(, "rope_parameters": {"rope_type": "yarn", "factor": 2})"),
+               StatusCode::unsupported,
+               "rope_parameters.rope_type \"yarn\": a scaling of the rope of time; must be default");
+  EXPECT_FAILS(flamingo(R"(, "rope_parameters": {"partial_rotary_factor": 0.75})"), StatusCode::malformed,
+               "rope_parameters.partial_rotary_factor 0.75 of a width of 1280: must be at least 2 lanes and "
+               "at most half of them, of a width up to 8192");
+  EXPECT_FAILS(flamingo(R"(, "audio_config": {"hidden_size": -5})"), StatusCode::malformed,
+               "of a width of -5: must be at least 2 lanes");
+  EXPECT_FAILS(flamingo(R"(, "audio_config": {"hidden_size": 3})"), StatusCode::malformed,
+               "config.json: default of musicflamingo 0.2 of a width of 3: must be at least 2 lanes");
+}
+
 }  // namespace
 }  // namespace rotary
