@@ -223,10 +223,13 @@ constexpr Family families[] = {
     {.model_types = "openpangu_vl", .pairing = halves},
 
     // Known, and not described by what there is.
+    {.model_types = "clvp_encoder", .unsupported = "it turns its values too, on lanes that projection_dim counts"},
     {.gguf = "gptj", .unsupported = "llama.cpp runs it without a rotary embedding"},
     {.model_types = "gpt2 gpt_bigcode gpt_neo mpt bloom opt bert t5 jamba mamba mamba2 rwkv rwkv5 clip clip_text_model "
                     "clip_vision_model siglip siglip_text_model siglip_vision_model siglip2 siglip2_text_model "
-                    "siglip2_vision_model whisper vit bart distilbert",
+                    "siglip2_vision_model whisper vit bart distilbert audioflamingo3_encoder data2vec-audio hubert musicgen_decoder "
+                    "nemotron_asr_streaming_encoder parakeet_encoder phi4_multimodal_audio qwen2_audio_encoder sew unispeech "
+                    "voxtral_encoder wav2vec2 wavlm",
      .gguf = "gpt2 mpt refact bloom mamba mamba2 jamba jina-bert-v2 t5 t5encoder jais rwkv6 rwkv6qwen2 rwkv7 arwkv7 nemotron_h "
              "nemotron_h_moe kimi-linear inkling clip wavtokenizer-dec",
      .unsupported = "it has no rotary embedding"},

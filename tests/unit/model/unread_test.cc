@@ -288,8 +288,8 @@ TEST(Unread, WordsForABase) {
 }
 
 TEST(Unread, ModelsKnownToHaveNoRope) {
-  for (const char* type :
-       {"clip", "clip_text_model", "siglip", "siglip_vision_model", "siglip2", "whisper"}) {
+  for (const char* type : {"clip", "clip_text_model", "siglip", "siglip_vision_model", "siglip2", "whisper",
+                           "wav2vec2", "parakeet_encoder"}) {
     EXPECT_FAILS(Model::from_config(R"({"model_type": ")" + std::string(type) + R"(", "hidden_size": 768,
         "num_attention_heads": 12, "num_hidden_layers": 2})"),
                  StatusCode::unsupported,
