@@ -95,7 +95,7 @@ class ROTARY_API RotatePlan {
   bool plain_ = false;                               // in place, something to do, and the reaches are known
   Reach q_reach_, k_reach_;
   Steps q_steps_, k_steps_;
-  std::int64_t tokens_per_task_ = 1, tasks_per_row_ = 0, bytes_ = 0;
+  std::int64_t tokens_per_task_ = 1, tasks_per_row_ = 0;
   std::int64_t element_size_ = 0;
   const impl::Kernel* kernel_ = nullptr;
   Executor* executor_ = nullptr;

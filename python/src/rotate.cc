@@ -175,7 +175,7 @@ constexpr const char* shared_doc =
     "element\n"
     "type. positions (see angles()) or angles, one of the two. Lanes outside the rotary window stay as they "
     "are.\n"
-    "threads: for one call over more than 64 KiB; 0: as many as PyTorch has. The bits are the same.\n"
+    "threads: for one call over 131072 lanes and more; 0: as many as PyTorch has. The bits are the same.\n"
     "ValueError: shapes that do not fit, angles of another rope. TypeError: other types.";
 
 }  // namespace

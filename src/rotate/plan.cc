@@ -57,7 +57,6 @@ Status Rope::prepare(RotatePlan& plan, const RotateOptions& options) const {
     if (!kernel) return kernel.status();
     plan.kernel_ = *kernel;
   }
-  plan.executor_ = options.executor;
   plan.in_adjacent_ = query.in_lanes == impl::Lanes::adjacent;
   plan.out_adjacent_ = query.out_lanes == impl::Lanes::adjacent;
   plan.conjugate_ = direction_ == Direction::gradient || direction_ == Direction::inverse;
@@ -84,16 +83,24 @@ Status Rope::prepare(RotatePlan& plan, const RotateOptions& options) const {
     plan.plain_ = plan.plain_ && impl::same_shape(k.in, k.out) && !impl::empty(k.in);
     if (plan.plain_) plan.k_reach_ = reach(k.out);
   }
+  std::int64_t token_lanes = 0;
+  for (const HeadsShape* shape : {&q.in, &k.in}) {
+    if (!impl::empty(*shape)) token_lanes += shape->heads * head_dim();
+  }
   // Tasks of up to so many tokens of one batch row, whose rows of angles fit the scratch of a task.
   const std::int64_t row_numbers = std::max<std::int64_t>(2 * pairs(), 1);
   const bool fits = row_numbers * impl::block_tokens <= impl::scratch_numbers;
   plan.tokens_per_task_ =
       fits ? impl::block_tokens : std::max<std::int64_t>(impl::scratch_numbers / row_numbers, 1);
-  plan.tasks_per_row_ = q.in.tokens == 0 ? 0 : (q.in.tokens - 1) / plan.tokens_per_task_ + 1;
-  plan.bytes_ = 0;
-  for (const HeadsShape* shape : {&q.in, &k.in}) {
-    if (!impl::empty(*shape)) plan.bytes_ += shape->batch * shape->tokens * shape->heads * head_dim() * size;
+  const std::int64_t lanes = q.in.batch * q.in.tokens * token_lanes;
+  const int workers = options.executor == nullptr ? 1 : options.executor->workers();
+  if (workers > 1 && lanes >= impl::shared_lanes) {
+    plan.executor_ = options.executor;
+    const std::int64_t each = q.in.batch * q.in.tokens / (impl::tasks_per_worker * workers);
+    const std::int64_t least = impl::least_task_lanes / token_lanes + 1;
+    plan.tokens_per_task_ = std::min(plan.tokens_per_task_, std::max(each, least));
   }
+  plan.tasks_per_row_ = q.in.tokens == 0 ? 0 : (q.in.tokens - 1) / plan.tokens_per_task_ + 1;
   return {};
 }
 

@@ -14,9 +14,6 @@
 namespace rotary {
 namespace {
 
-/// Below this the hand-over to other threads costs more than it saves.
-constexpr std::int64_t serial_bytes = std::int64_t{64} * 1024;
-
 Status check_shapes(std::string_view operand, const Operand& x, const OperandShape& planned) {
   if (x.in.shape == planned.in && x.out.shape == planned.out) return {};
   return impl::invalid(operand, ": shape or strides differ from the planned ones");
@@ -128,10 +125,7 @@ void RotatePlan::work(const Positions& positions, const float* held, const Opera
     if (work.operands + work.staged_operands == 0) return;
   }
   const std::int64_t tasks = q_.in.batch * tasks_per_row_;
-  if (executor_ == nullptr || tasks == 1 || bytes_ < serial_bytes || executor_->workers() < 2 ||
-      executor_->inside()) {
-    return work.run(0, tasks);
-  }
+  if (executor_ == nullptr || tasks == 1 || executor_->inside()) return work.run(0, tasks);
   executor_->run(
       tasks,
       [](void* context, std::int64_t begin, std::int64_t end) noexcept {

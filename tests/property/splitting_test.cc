@@ -87,8 +87,8 @@ RC_GTEST_PROP(Splitting, AnyExecutorGivesTheSameBits, ()) {
   const Rope rope = draw_rope();
   const DType dtype = draw_dtype();
   const std::int64_t batch = draw("batch", 1, 3), tokens = draw("tokens", 40, 100);
-  const std::int64_t bytes = batch * tokens * rope.head_dim() * static_cast<std::int64_t>(size_of(dtype));
-  const std::int64_t heads = 1 + 80 * 1024 / bytes, kv_heads = draw("kv_heads", 1, 2);
+  const std::int64_t heads = 1 + 128 * 1024 / (batch * tokens * rope.head_dim()),
+                     kv_heads = draw("kv_heads", 1, 2);
   const std::uint64_t seed = draw_seed();
   const Tensor q = random_tensor(dense(dtype, batch, tokens, heads, rope.head_dim()), seed);
   const Tensor k = random_tensor(with_heads(q.shape, kv_heads), seed + 1);

@@ -169,39 +169,35 @@ int BenchRun::limit_count() const noexcept {
   return case_.op == "out_of_place" ? 1 : static_cast<int>(std::size(fetch_distances));
 }
 
-/// The runs, shared out among the executor's workers where there are some.
-void BenchRun::move(const ByteRuns& runs, const ByteRuns& to, int way) const {
+/// q's runs and then k's, shared out among the executor's workers where there are some.
+void BenchRun::limit(int way) const {
   struct Part {
-    const ByteRuns &runs, &to;
+    const BenchRun& run;
     int way;
     std::int64_t parts;
-  };
-  const auto whole = [](const ByteRuns& from, const ByteRuns& other, int by) {
-    other.first == nullptr ? scale_in_place(from, fetch_distances[by], one) : copy(from, other);
-  };
-  if (executor_ == nullptr || runs.bytes * runs.count < 65536) return whole(runs, to, way);
-  Part part{runs, to, way, 4 * std::int64_t{executor_->workers()}};
-  executor_->run(
-      part.parts,
-      [](void* context, std::int64_t begin, std::int64_t end) noexcept {
-        const Part& p = *static_cast<const Part*>(context);
-        ByteRuns mine = p.runs, other = p.to;
-        const bool one_run = mine.count == 1;
-        std::int64_t& amount = one_run ? mine.bytes : mine.count;
-        const std::int64_t each = one_run ? amount / p.parts / 64 * 64 : amount / p.parts;
-        const std::int64_t first = begin * each;
-        amount = (end == p.parts ? amount : end * each) - first;
-        const std::int64_t offset = one_run ? first : first * mine.stride;
-        mine.first += offset;
-        if (other.first != nullptr) other.first += offset;
-        other.first == nullptr ? scale_in_place(mine, fetch_distances[p.way], one) : copy(mine, other);
-      },
-      &part);
-}
 
-void BenchRun::limit(int way) const {
-  move(q_runs_, q_out_, way);
-  move(k_runs_, k_out_, way);
+    void move(const ByteRuns& runs, const ByteRuns& to, std::int64_t begin, std::int64_t end) const {
+      ByteRuns mine = runs, other = to;
+      const bool one_run = mine.count == 1;
+      std::int64_t& amount = one_run ? mine.bytes : mine.count;
+      const std::int64_t each = one_run ? amount / parts / 64 * 64 : amount / parts;
+      const std::int64_t first = begin * each;
+      amount = (end == parts ? amount : end * each) - first;
+      const std::int64_t offset = one_run ? first : first * mine.stride;
+      mine.first += offset;
+      if (other.first != nullptr) other.first += offset;
+      other.first == nullptr ? scale_in_place(mine, fetch_distances[way], one) : copy(mine, other);
+    }
+    static void body(void* context, std::int64_t begin, std::int64_t end) noexcept {
+      const Part& part = *static_cast<const Part*>(context);
+      part.move(part.run.q_runs_, part.run.q_out_, begin, end);
+      part.move(part.run.k_runs_, part.run.k_out_, begin, end);
+    }
+  };
+  Part part{*this, way, 1};
+  if (executor_ == nullptr || bytes_ < 2 * 65536) return Part::body(&part, 0, 1);
+  part.parts = 4 * std::int64_t{executor_->workers()};
+  executor_->run(part.parts, Part::body, &part);
 }
 
 double BenchRun::steps_off() const {

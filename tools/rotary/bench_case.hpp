@@ -55,7 +55,6 @@ class BenchRun {
   static Memory allocate(std::int64_t bytes);
   void fill(std::byte* memory) const;
   ByteRuns runs_of(std::byte* data, std::int64_t heads) const;
-  void move(const ByteRuns& runs, const ByteRuns& to, int way) const;
 
   BenchCase case_;
   Executor* executor_;

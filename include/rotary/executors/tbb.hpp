@@ -8,9 +8,9 @@
 
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <rotary/executor.hpp>
 
@@ -26,15 +26,18 @@ class TbbExecutor final : public Executor {
   int workers() const noexcept override { return arena_.max_concurrency(); }
   bool inside() const noexcept override { return working_for() == this; }
   void run(std::int64_t tasks, Body body, void* context) noexcept override {
-    const std::int64_t grain = std::max<std::int64_t>(1, tasks / (4 * std::int64_t{workers()}));
     arena_.execute([&] {
-      tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, tasks, static_cast<std::size_t>(grain)),
-                        [&](const tbb::blocked_range<std::int64_t>& range) {
-                          const TbbExecutor* const outer = working_for();
-                          working_for() = this;
-                          body(context, range.begin(), range.end());
-                          working_for() = outer;
-                        });
+      // The same thread for the same tasks in every run, since from layer to layer its part of q and k may
+      // still lie in its own cache.
+      tbb::parallel_for(
+          tbb::blocked_range<std::int64_t>(0, tasks),
+          [&](const tbb::blocked_range<std::int64_t>& range) {
+            const TbbExecutor* const outer = working_for();
+            working_for() = this;
+            body(context, range.begin(), range.end());
+            working_for() = outer;
+          },
+          tbb::static_partitioner());
     });
   }
 

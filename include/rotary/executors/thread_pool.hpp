@@ -6,7 +6,8 @@
 ///     rope.rotate(angles, q, k, {.executor = &pool}).value();
 ///
 /// Between calls its threads look out for work for some fifty microseconds, then sleep. The caller never waits
-/// for one to wake: it takes every task that nobody else has begun.
+/// for one to wake: it takes every task that nobody else has begun. Each thread begins with the same share of the tasks
+/// in every run, since from layer to layer its part of q and k may still lie in its own cache.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,8 @@ class ThreadPool final : public Executor {
     if (workers <= 0) workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     try {
       helpers_.reserve(static_cast<std::size_t>(workers - 1));
-      for (int i = 1; i < workers; ++i) helpers_.emplace_back([this] { help(); });
+      shares_ = std::vector<Share>(static_cast<std::size_t>(workers));
+      for (std::size_t i = 1; i < shares_.size(); ++i) helpers_.emplace_back([this, i] { help(i); });
     } catch (const std::exception&) {
       // Those that run, and the caller, do the whole.
     }
@@ -51,12 +53,17 @@ class ThreadPool final : public Executor {
     if (!mine.owns_lock()) return body(context, 0, tasks);
     body_ = body;
     context_ = context;
-    tasks_ = tasks;
-    chunk_ = std::max<std::int64_t>(1, tasks / (4 * std::int64_t{workers()}));
-    next_.store(0, std::memory_order_relaxed);
+    const std::int64_t count = workers(), each = tasks / count, more = tasks % count;
+    chunk_ = std::max<std::int64_t>(1, each / 4);
+    std::int64_t next = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      Share& share = shares_[static_cast<std::size_t>(i)];
+      share.next.store(next, std::memory_order_relaxed);
+      share.end = next += each + (i < more ? 1 : 0);
+    }
     open_.store(true);
     call();
-    work();
+    work(0);
     open_.store(false);
     // Who came in before is at its last tasks; nobody comes in any more.
     while (active_.load() != 0) std::this_thread::yield();
@@ -73,16 +80,21 @@ class ThreadPool final : public Executor {
     calls_.notify_all();
   }
 
-  void work() noexcept {
+  /// One's own share, then what is left of those of the others.
+  void work(std::size_t mine) noexcept {
     const ThreadPool* const outer = working_for();
     working_for() = this;
-    for (std::int64_t begin; (begin = next_.fetch_add(chunk_)) < tasks_;) {
-      body_(context_, begin, std::min(begin + chunk_, tasks_));
+    const std::size_t count = helpers_.size() + 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      Share& share = shares_[(mine + i) % count];
+      for (std::int64_t begin; (begin = share.next.fetch_add(chunk_)) < share.end;) {
+        body_(context_, begin, std::min(begin + chunk_, share.end));
+      }
     }
     working_for() = outer;
   }
 
-  void help() noexcept {
+  void help(std::size_t mine) noexcept {
     std::uint32_t seen = 0;
     while (true) {
       for (int looks = 0; calls_.load() == seen && looks < 2000; ++looks) pause();
@@ -90,7 +102,7 @@ class ThreadPool final : public Executor {
       seen = calls_.load();
       if (stop_.load()) return;
       active_.fetch_add(1);
-      if (open_.load()) work();
+      if (open_.load()) work(mine);
       active_.fetch_sub(1);
     }
   }
@@ -101,13 +113,18 @@ class ThreadPool final : public Executor {
 #endif
   }
 
+  struct alignas(64) Share {
+    std::atomic<std::int64_t> next = 0;
+    std::int64_t end = 0;
+  };
+
   std::vector<std::thread> helpers_;
   std::mutex running_;
   // Written while nobody is active and the pool is not open.
   Body body_ = nullptr;
   void* context_ = nullptr;
-  std::int64_t tasks_ = 0, chunk_ = 1;
-  alignas(64) std::atomic<std::int64_t> next_ = 0;
+  std::int64_t chunk_ = 1;
+  std::vector<Share> shares_;
   alignas(64) std::atomic<std::uint32_t> calls_ = 0;
   std::atomic<int> active_ = 0;
   std::atomic<bool> open_ = false, stop_ = false;

@@ -19,11 +19,11 @@ namespace {
   const Rope rope = Rope::make({.spectrum = Spectrum::make({.rotary_dim = 64}).value()}).value();
   for (const std::int64_t tokens : {1, 33, 300}) {
     const auto angles = rope.angles(Positions::range(0, tokens)).value();
-    std::vector<float> one(static_cast<std::size_t>(tokens * 6 * 64)), many;
+    std::vector<float> one(static_cast<std::size_t>(tokens * 8 * 64)), many;
     for (std::size_t i = 0; i < one.size(); ++i) one[i] = static_cast<float>(i % 1001) - 500;
     many = one;
-    rope.rotate(angles, bthd(one.data(), 1, tokens, 6, 64)).value();
-    rope.rotate(angles, bthd(many.data(), 1, tokens, 6, 64), {.executor = &executor}).value();
+    rope.rotate(angles, bthd(one.data(), 1, tokens, 8, 64)).value();
+    rope.rotate(angles, bthd(many.data(), 1, tokens, 8, 64), {.executor = &executor}).value();
     EXPECT_EQ(one, many) << tokens;
   }
   EXPECT_FALSE(executor.inside());

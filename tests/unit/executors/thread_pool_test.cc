@@ -7,6 +7,7 @@
 #include <rotary/executors/thread_pool.hpp>
 #include <rotary/rope.hpp>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace rotary {
@@ -89,15 +90,44 @@ TEST(ThreadPool, ServesSeveralCallers) {
   EXPECT_EQ(wrong, 0);
 }
 
+/// Each thread waits with its first task until the others have begun theirs.
+TEST(ThreadPool, AThreadBeginsWithTheSameShareInEveryRun) {
+  struct Meeting {
+    int round = 0;
+    std::atomic<int> begun = 0;
+    std::thread::id first_of[12];
+  } meeting;
+  const auto body = [](void* context, std::int64_t begin, std::int64_t /*end*/) noexcept {
+    static thread_local int seen = 0;
+    auto& m = *static_cast<Meeting*>(context);
+    if (std::exchange(seen, m.round) == m.round) return;
+    m.first_of[begin] = std::this_thread::get_id();
+    ++m.begun;
+    while (m.begun.load() < 3) std::this_thread::yield();
+  };
+  ThreadPool pool(3);
+  std::thread::id one, other;
+  while (++meeting.round < 100) {
+    meeting.begun = 0;
+    pool.run(12, body, &meeting);
+    if (meeting.round == 1) one = meeting.first_of[4], other = meeting.first_of[8];
+    ASSERT_EQ(meeting.first_of[0], std::this_thread::get_id());
+    ASSERT_NE(one, std::thread::id());
+    ASSERT_NE(other, std::thread::id());
+    ASSERT_EQ(meeting.first_of[4], one) << meeting.round;
+    ASSERT_EQ(meeting.first_of[8], other) << meeting.round;
+  }
+}
+
 TEST(ThreadPool, GivesTheBitsOfOneThread) {
   const Rope rope = Rope::make({.spectrum = Spectrum::make({.rotary_dim = 64}).value()}).value();
   const auto angles = rope.angles(Positions::range(0, 300)).value();
-  std::vector<float> one(300 * 6 * 64), many;
+  std::vector<float> one(300 * 8 * 64), many;
   for (std::size_t i = 0; i < one.size(); ++i) one[i] = static_cast<float>(i % 1001) - 500;
   many = one;
-  rope.rotate(angles, bthd(one.data(), 1, 300, 6, 64)).value();
+  rope.rotate(angles, bthd(one.data(), 1, 300, 8, 64)).value();
   ThreadPool pool(4);
-  rope.rotate(angles, bthd(many.data(), 1, 300, 6, 64), {.executor = &pool}).value();
+  rope.rotate(angles, bthd(many.data(), 1, 300, 8, 64), {.executor = &pool}).value();
   EXPECT_EQ(one, many);
 }
 
