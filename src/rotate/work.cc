@@ -106,8 +106,14 @@ void RotateWork::run(std::int64_t first_task, std::int64_t last_task) const noex
     token = (first_task % plan.tasks_per_row_) * plan.tokens_per_task_;
   }
   const std::int64_t offset = plan.rope_->rotary_offset;
-  for (std::int64_t task = first_task; task < last_task; ++task) {
-    args.tokens = std::min(plan.tokens_per_task_, plan.q_.in.tokens - token);
+  // Where nothing is made or copied on the way a call takes as many tasks as a batch row has left.
+  const bool joined =
+      in_place && held != nullptr && !plan.divide_ && plan.q_.in.dtype != DType::f64 && staged_operands == 0;
+  for (std::int64_t task = first_task; task < last_task;) {
+    const std::int64_t tasks =
+        joined ? std::min(last_task - task, plan.tasks_per_row_ - token / plan.tokens_per_task_) : 1;
+    args.tokens = std::min(tasks * plan.tokens_per_task_, plan.q_.in.tokens - token);
+    task += tasks;
     for (std::int32_t i = 0; i < operands; ++i) {
       const Operand& x = *operand[i];
       std::byte* const out = at(x.out.data, x.out.shape, plan.element_size_, row, token, offset);

@@ -47,6 +47,13 @@ class AdjacentRow {
   }
 
   static HWY_INLINE std::int64_t numbers(std::int64_t pairs) { return 2 * in_lines<Number>(2 * pairs); }
+  /// The same for a row that lies so many numbers further.
+  HWY_INLINE AdjacentRow further(std::int64_t numbers) const {
+    AdjacentRow row = *this;
+    row.cos_ += numbers;
+    row.sin_ += numbers;
+    return row;
+  }
 
   /// Turns any head.
   HWY_INLINE void operator()(const Element* in, Element* out) const {
@@ -70,7 +77,7 @@ class AdjacentRow {
     static constexpr int width = hn::MaxLanes(Tag());
     static constexpr int elements = n * width;  // of a head
 
-    HWY_INLINE explicit Held(const AdjacentRow& row, std::int64_t first = 0) {
+    HWY_INLINE explicit Held(const AdjacentRow& row, std::int64_t first = 0, std::int64_t /*pairs*/ = 0) {
       for (int i = 0; i < n; ++i) cos_[i] = hn::Load(Tag(), row.cos_ + 2 * first + i * width);
       for (int i = 0; i < n; ++i) sin_[i] = hn::Load(Tag(), row.sin_ + 2 * first + i * width);
     }
@@ -129,6 +136,13 @@ class AdjacentWordsRow {
     move_row(cos_, sin_, pairs, memory);
   }
   static HWY_INLINE std::int64_t numbers(std::int64_t pairs) { return 2 * in_lines<float>(pairs); }
+  /// The same for a row that lies so many numbers further.
+  HWY_INLINE AdjacentWordsRow further(std::int64_t numbers) const {
+    AdjacentWordsRow row = *this;
+    row.cos_ += numbers;
+    row.sin_ += numbers;
+    return row;
+  }
 
   HWY_INLINE void operator()(const Element* in, Element* out) const {
     std::int64_t i = 0;
@@ -150,7 +164,8 @@ class AdjacentWordsRow {
     static constexpr int width = hn::MaxLanes(Tag());
     static constexpr int elements = 2 * n * width;  // of a head
 
-    HWY_INLINE explicit Held(const AdjacentWordsRow& row, std::int64_t first = 0) {
+    HWY_INLINE explicit Held(const AdjacentWordsRow& row, std::int64_t first = 0,
+                             std::int64_t /*pairs*/ = 0) {
       const auto sign = hn::Set(Tag(), row.sign_);
       for (int i = 0; i < n; ++i) cos_[i] = hn::LoadU(Tag(), row.cos_ + first + i * width);
       for (int i = 0; i < n; ++i) sin_[i] = hn::Mul(hn::LoadU(Tag(), row.sin_ + first + i * width), sign);

@@ -35,6 +35,9 @@ HWY_INLINE Ahead fetch_ahead(const RotateArgs& args, std::int64_t heads, std::in
 template <class Turn, class Element>
 HWY_INLINE void fetch_head(const Element* head, std::int64_t pairs) {
   const auto* bytes = reinterpret_cast<const char*>(head);
+#if HWY_ARCH_X86
+  asm("" : "+r"(bytes));  // one register: g++ would hold the address of every line in one of its own
+#endif
   if constexpr (Turn::elements != 0) {
     for (std::size_t at = 0; at < Turn::elements * sizeof(Element); at += 64) hwy::Prefetch(bytes + at);
   } else {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Included by rotate-inl.h, once for each target.
 //
-// One row of cos and sin for heads in halves, and how a head turns by it. Turning by -angle is turning (y, x)
-// by +angle.
+// One row of cos and sin for heads in halves, and how a head turns by it. Turning by -angle is turning by sines of
+// the other sign.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -54,21 +54,33 @@ class HalvesRow {
   static constexpr int elements = 0;  // of a head: any
   /// Groups whose numbers leave registers for a head.
   static constexpr int most_held = is_bf16<Element> ? (many_registers ? 3 : 2) : (many_registers ? 8 : 4);
+  static constexpr int most_together = most_held / (is_bf16<Element> ? 1 : 2);
   static constexpr bool needs_memory = is_bf16<Element>;
 
   /// `memory` is aligned, of numbers(pairs); it may be null where the row may stay where it is.
   HWY_INLINE HalvesRow(const RotateArgs& args, const Number* cos, const Number* sin, std::int64_t pairs,
                        Number* memory)
-      : cos_(cos), sin_(sin), pairs_(pairs), x_(args.conjugate ? args.pairs : 0), y_(args.pairs - x_) {
+      : cos_(cos),
+        sin_(sin),
+        pairs_(pairs),
+        y_(args.pairs),
+        sign_(args.conjugate ? Number{-0.0} : Number{0}) {
 #if !HWY_HAVE_SCALABLE
     if constexpr (apart) {
-      apart_cos_ = memory;
-      apart_sin_ = memory + in_lines<Number>(pairs);
-      set_apart<hn::MaxLanes(D())>(0);
+      set_apart<hn::MaxLanes(D())>(0, memory, memory + in_lines<Number>(pairs));
+      cos_ = memory;
+      sin_ = memory + in_lines<Number>(pairs);
       return;
     }
 #endif
     move_row(cos_, sin_, pairs, memory);
+  }
+  /// The same for a row that lies so many numbers further.
+  HWY_INLINE HalvesRow further(std::int64_t numbers) const {
+    HalvesRow row = *this;
+    row.cos_ += numbers;
+    row.sin_ += numbers;
+    return row;
   }
   static HWY_INLINE std::int64_t numbers(std::int64_t pairs) { return 2 * in_lines<Number>(pairs); }
 
@@ -77,9 +89,11 @@ class HalvesRow {
     std::int64_t i = 0;
 #if !HWY_HAVE_SCALABLE
     if constexpr (Elements::vectors == 1) {
-      for (; i + 4 * Elements::lanes <= pairs_; i += 4 * Elements::lanes) Held<4>(*this, i)(in + i, out + i);
+      for (; i + 4 * Elements::lanes <= pairs_; i += 4 * Elements::lanes)
+        Held<4>(*this, i, y_)(in + i, out + i);
     }
-    for (; i + 2 * Elements::lanes <= pairs_; i += 2 * Elements::lanes) Held<2>(*this, i)(in + i, out + i);
+    for (; i + 2 * Elements::lanes <= pairs_; i += 2 * Elements::lanes)
+      Held<2>(*this, i, y_)(in + i, out + i);
     if constexpr (apart) i = turn_groups_from<hn::MaxLanes(D())>(in, out, i);
 #endif
     if (i < pairs_) turn_from<hn::MaxLanes(D())>(in, out, i);
@@ -94,41 +108,54 @@ class HalvesRow {
   static constexpr int group_pairs = Elements::lanes;
   static constexpr std::size_t least_lanes = apart ? 4 : 1;  // of the arithmetic, of a part of a group
 
-  /// n groups of a row, from pair `first` on, in registers. A head is loaded whole, in the order of its addresses, before it is
-  /// stored.
+  /// n groups of a row, from pair `first` on, in registers. The x of a head are loaded before any of it is stored, so that
+  /// memory is met in the order of its addresses, and then as many y as there are registers for.
   template <int n, class Tag = D>
   class Held {
    public:
     using Elements = Group<Tag, Element>;
     static constexpr int elements = 2 * n * Elements::lanes;  // of a head
 
-    HWY_INLINE explicit Held(const HalvesRow& row, std::int64_t first = 0) : x_(row.x_), y_(row.y_) {
-      const Number* cos = apart ? row.apart_cos_ : row.cos_;
-      const Number* sin = apart ? row.apart_sin_ : row.sin_;
+    /// The whole row: what is known when compiling keeps registers free in a loop over heads.
+    HWY_INLINE explicit Held(const HalvesRow& row) : Held(row, 0, n * Elements::lanes) {}
+    /// Of a head of `pairs`.
+    HWY_INLINE Held(const HalvesRow& row, std::int64_t first, std::int64_t pairs) : y_(pairs) {
       constexpr int width = Elements::lanes / Elements::vectors;
-      for (int i = 0; i < n * Elements::vectors; ++i) cos_[i] = hn::LoadU(Tag(), cos + first + i * width);
-      for (int i = 0; i < n * Elements::vectors; ++i) sin_[i] = hn::LoadU(Tag(), sin + first + i * width);
+      const auto sign = hn::Set(Tag(), row.sign_);
+      for (int i = 0; i < n * Elements::vectors; ++i)
+        cos_[i] = hn::LoadU(Tag(), row.cos_ + first + i * width);
+      for (int i = 0; i < n * Elements::vectors; ++i) {
+        sin_[i] = hn::Xor(hn::LoadU(Tag(), row.sin_ + first + i * width), sign);
+      }
     }
     HWY_INLINE void operator()(const Element* in, Element* out) const {
-      Elements x[2 * n];  // and the y of x[i] is x[n + i]
-      const Element *x_in = in + x_, *y_in = in + y_;
-      Element *x_out = out + x_, *y_out = out + y_;
-      for (int i = 0; i < n; ++i) x[i] = load_group(Tag(), x_in + i * Elements::lanes);
-      for (int i = 0; i < n; ++i) x[n + i] = load_group(Tag(), y_in + i * Elements::lanes);
-      for (int i = 0; i < n; ++i) {
-        for (int j = 0; j < Elements::vectors; ++j) {
-          const int at = i * Elements::vectors + j;
-          turn_pairs(x[i].v[j], x[n + i].v[j], cos_[at], sin_[at]);
-        }
-      }
-      store_groups(Tag(), x, [&](int i) HWY_ATTR {
-        return i < n ? x_out + i * Elements::lanes : y_out + (i - n) * Elements::lanes;
-      });
+      Elements x[n];
+      for (int i = 0; i < n; ++i) x[i] = load_group(Tag(), in + i * Elements::lanes);
+      for (int first = 0; first < n; first += at_once) turn_some(x + first, first, in, out);
     }
 
    private:
+    static constexpr int at_once = n <= most_together ? n : 1;
+    HWY_INLINE void turn_some(const Elements* x, int first, const Element* in, Element* out) const {
+      Elements turned[2 * at_once];  // and the y of turned[i] is turned[at_once + i]
+      Element* const to = out + first * Elements::lanes;
+      for (int i = 0; i < at_once; ++i) turned[i] = x[i];
+      for (int i = 0; i < at_once; ++i) {
+        turned[at_once + i] = load_group(Tag(), in + y_ + (first + i) * Elements::lanes);
+      }
+      for (int i = 0; i < at_once; ++i) {
+        for (int j = 0; j < Elements::vectors; ++j) {
+          const int at = (first + i) * Elements::vectors + j;
+          turn_pairs(turned[i].v[j], turned[at_once + i].v[j], cos_[at], sin_[at]);
+        }
+      }
+      store_groups(Tag(), turned, [&](int i) HWY_ATTR {
+        return i < at_once ? to + i * Elements::lanes : to + y_ + (i - at_once) * Elements::lanes;
+      });
+    }
+
     hn::Vec<Tag> cos_[n * Elements::vectors], sin_[n * Elements::vectors];
-    std::int64_t x_, y_;
+    std::int64_t y_;
   };
 #endif
 
@@ -136,11 +163,11 @@ class HalvesRow {
 #if !HWY_HAVE_SCALABLE
   /// As turn_groups_from() will want it.
   template <std::size_t cap>
-  HWY_INLINE void set_apart(std::int64_t i) {
+  HWY_INLINE void set_apart(std::int64_t i, Number* cos, Number* sin) const {
     const hn::CappedTag<Number, cap> d;
     constexpr std::int64_t lanes = Group<decltype(d), Element>::lanes;
     for (; i + lanes <= pairs_; i += lanes) {
-      for (const auto& [from, to] : {std::pair{cos_, apart_cos_}, std::pair{sin_, apart_sin_}}) {
+      for (const auto& [from, to] : {std::pair{cos_, cos}, std::pair{sin_, sin}}) {
         hn::Vec<decltype(d)> even, odd;
         hn::LoadInterleaved2(d, from + i, even, odd);
         hn::StoreU(even, d, to + i);
@@ -148,7 +175,10 @@ class HalvesRow {
       }
     }
     if constexpr (cap > least_lanes) {
-      if (i < pairs_) set_apart<cap / 2>(i);
+      if (i < pairs_) set_apart<cap / 2>(i, cos, sin);
+    } else {
+      std::copy(cos_ + i, cos_ + pairs_, cos + i);
+      std::copy(sin_ + i, sin_ + pairs_, sin + i);
     }
   }
 
@@ -157,7 +187,7 @@ class HalvesRow {
   HWY_INLINE std::int64_t turn_groups_from(const Element* in, Element* out, std::int64_t i) const {
     using Tag = hn::CappedTag<Number, cap>;
     if (i + Group<Tag, Element>::lanes <= pairs_) {
-      Held<1, Tag>(*this, i)(in + i, out + i);
+      Held<1, Tag>(*this, i, y_)(in + i, out + i);
       i += Group<Tag, Element>::lanes;
     }
     if constexpr (cap > least_lanes) {
@@ -173,9 +203,9 @@ class HalvesRow {
     const hn::CappedTag<Number, cap> d;
     const auto step = static_cast<std::int64_t>(hn::Lanes(d));
     for (; i + step <= pairs_; i += step) {
-      auto a = load(d, in + x_ + i), b = load(d, in + y_ + i);
-      turn_pairs(a, b, load(d, cos_ + i), load(d, sin_ + i));
-      store(d, a, out + x_ + i);
+      auto a = load(d, in + i), b = load(d, in + y_ + i);
+      turn_pairs(a, b, load(d, cos_ + i), hn::Xor(load(d, sin_ + i), hn::Set(d, sign_)));
+      store(d, a, out + i);
       store(d, b, out + y_ + i);
     }
     if constexpr (cap > 1) {
@@ -184,8 +214,8 @@ class HalvesRow {
   }
 
   const Number *cos_, *sin_;
-  std::int64_t pairs_, x_, y_;
-  Number *apart_cos_ = nullptr, *apart_sin_ = nullptr;
+  std::int64_t pairs_, y_;
+  Number sign_;  // of the sines, a zero
 };
 
 }  // namespace rotary::impl::HWY_NAMESPACE

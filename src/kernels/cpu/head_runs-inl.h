@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <new>
 #include <type_traits>
 
 #include "kernels/rotate_args.hpp"
@@ -23,58 +22,76 @@ struct TurnHeadRuns {
   template <int n, int part>
   HWY_NOINLINE void operator()() const {
     using Turn = typename Turns<Row, n, part>::Type;
-    const std::int64_t head_bytes = 2 * args.pairs * static_cast<std::int64_t>(sizeof(Element));
-    const std::int64_t ahead = std::clamp<std::int64_t>(4096 / head_bytes, 1, tokens);
+    constexpr std::int64_t size = sizeof(Element);
+    const std::int64_t pairs = args.pairs, count = tokens, row_numbers = each;
+    const std::int64_t ahead = std::clamp<std::int64_t>(2048 / (pairs * size), 1, count);
     const bool fetches = fetching_pays();
     for (std::int32_t i = 0; i < args.operands; ++i) {
       const auto& operand = args.operand[i];
-      const std::int64_t in_step = operand.in_token_stride, out_step = operand.out_token_stride;
-      // The last tokens of some heads look into the next ones.
-      const std::int64_t here = ahead * in_step,
-                         next = here + at_once * operand.in_head_stride - tokens * in_step;
-      const Element* in = static_cast<const Element*>(operand.in) + first * in_step;
-      Element* out = static_cast<Element*>(operand.out) + first * out_step;
+      const Step in_step = operand.in_token_stride * size, out_step = operand.out_token_stride * size;
+      const Step in_head = operand.in_head_stride * size, out_head = operand.out_head_stride * size;
+      const auto* in = static_cast<const Element*>(operand.in);
+      auto* out = static_cast<Element*>(operand.out);
+      move(in, first * in_step);
+      move(out, first * out_step);
       for (std::int64_t left = operand.heads; left > 0; left -= at_once) {
-        const std::int64_t last = left >= 2 * at_once ? next : 0;
-        for (std::int64_t t = 0; t < tokens; ++t) {
-          const Turn turn(rows[t]);
-          const std::int64_t fetched = !fetches ? 0 : t < tokens - ahead ? here : last;
-          const Element* from = in + t * in_step;
-          Element* to = out + t * out_step;
-          for (std::int64_t heads = std::min(at_once, left); heads > 0; --heads) {
-            if (fetched != 0) fetch_head<std::remove_cvref_t<Turn>>(from + fetched, args.pairs);
-            turn(from, to);
-            from += operand.in_head_stride;
-            to += operand.out_head_stride;
+        const std::int64_t heads = std::min(at_once, left);
+        const Step in_next = in_step - heads * in_head, out_next = out_step - heads * out_head;
+        Row moved = row;
+        Step fetched = fetches ? ahead * in_step : 0;
+        // What the loops need is in registers: a load of anything else waits where it looks like one of the stores before it,
+        // as far as the lower 12 bits of their addresses tell.
+        for (std::int64_t t = count; t > 0; --t) {
+          // The last tokens of some heads look into the next ones, which no processor foresees.
+          if (t == ahead) fetched = left >= 2 * at_once ? (ahead - count) * in_step + at_once * in_head : 0;
+          const Turn turn(moved);
+          moved = moved.further(row_numbers);
+          for (std::int64_t head = heads; head > 0; --head) {
+            if (fetched != 0) fetch_head<std::remove_cvref_t<Turn>>(in + fetched / size, pairs);
+            turn(in, out);
+            move(in, in_head);
+            move(out, out_head);
           }
+          move(in, in_next);
+          move(out, out_next);
         }
-        in += at_once * operand.in_head_stride;
-        out += at_once * operand.out_head_stride;
+        move(in, heads * in_head - count * in_step);
+        move(out, heads * out_head - count * out_step);
       }
     }
   }
 
+  using Step = std::ptrdiff_t;  // bytes
+  static HWY_INLINE void move(const Element*& place, Step by) {
+    place = reinterpret_cast<const Element*>(reinterpret_cast<const char*>(place) + by);
+  }
+  static HWY_INLINE void move(Element*& place, Step by) {
+    place = reinterpret_cast<Element*>(reinterpret_cast<char*>(place) + by);
+  }
+
   static constexpr std::int64_t at_once = 4;  // heads
   const RotateArgs& args;
-  const Row* rows;
+  const Row& row;     // of the first token
+  std::int64_t each;  // numbers a row
   std::int64_t first, tokens;
 };
 
 template <class Element, class Row>
 HWY_NOINLINE void rotate_head_runs(const RotateArgs& args) {
   using Number = typename Row::Number;
-  constexpr std::int64_t space = 2 * max_pairs, most = 32;  // numbers, tokens
+  // Heads of many tokens each are long runs of memory, worth more than rows in the first-level cache.
+  constexpr std::int64_t space = 65536 / sizeof(Number);
   HWY_ALIGN Number numbers[space];  // together, so that they share no place in the cache
-  const std::int64_t each = Row::numbers(args.pairs), at_once = std::min(most, space / each);
-  alignas(Row) unsigned char memory[most * sizeof(Row)];
-  auto* rows = reinterpret_cast<Row*>(memory);
+  const std::int64_t each = Row::numbers(args.pairs), at_once = space / each;
   for (std::int64_t first = 0; first < args.tokens; first += at_once) {
     const std::int64_t tokens = std::min(at_once, args.tokens - first);
-    for (std::int64_t t = 0; t < tokens; ++t) {
+    const auto row_of = [&](std::int64_t t) {
       const auto* cos = static_cast<const Number*>(args.rows) + (first + t) * 2 * args.pairs;
-      new (rows + t) Row(args, cos, cos + args.pairs, args.pairs, numbers + t * each);
-    }
-    with_groups<Row>(args.pairs, TurnHeadRuns<Element, Row>{args, rows, first, tokens});
+      return Row(args, cos, cos + args.pairs, args.pairs, numbers + t * each);
+    };
+    const Row row = row_of(0);
+    for (std::int64_t t = 1; t < tokens; ++t) row_of(t);
+    with_groups<Row>(args.pairs, TurnHeadRuns<Element, Row>{args, row, each, first, tokens});
   }
 }
 

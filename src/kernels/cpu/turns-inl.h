@@ -37,7 +37,7 @@ class Parts {
                                                              : 1;
     for (int i = 0; i < n; i += part) {
       const std::int64_t pair = i * Row::group_pairs, offset = Row::offset_of(pair);
-      typename Row::template Held<part>(row_, pair)(in + offset, out + offset);
+      typename Row::template Held<part>(row_, pair, n * Row::group_pairs)(in + offset, out + offset);
     }
   }
 
@@ -51,7 +51,8 @@ class HeldAndPart {
  public:
   static constexpr int elements = 2 * (n * Row::group_pairs + Row::group_pairs / part);  // of a head
 
-  HWY_INLINE explicit HeldAndPart(const Row& row) : groups_(row), rest_(row, n * Row::group_pairs) {}
+  HWY_INLINE explicit HeldAndPart(const Row& row)
+      : groups_(row, 0, elements / 2), rest_(row, n * Row::group_pairs, elements / 2) {}
   template <class Element>
   HWY_INLINE void operator()(const Element* in, Element* out) const {
     const std::int64_t offset = Row::offset_of(n * Row::group_pairs);
