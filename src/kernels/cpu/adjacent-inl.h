@@ -21,7 +21,6 @@ class AdjacentRow {
   using D = hn::ScalableTag<Number>;
   static constexpr int step = hn::MaxLanes(D());
   static constexpr std::int64_t max_row_pairs = 256;
-  static constexpr int elements = 0;                        // of a head: any
   static constexpr int most_held = many_registers ? 8 : 4;  // groups
   static constexpr bool needs_memory = true;
 
@@ -75,7 +74,6 @@ class AdjacentRow {
   class Held {
    public:
     static constexpr int width = hn::MaxLanes(Tag());
-    static constexpr int elements = n * width;  // of a head
 
     HWY_INLINE explicit Held(const AdjacentRow& row, std::int64_t first = 0, std::int64_t /*pairs*/ = 0) {
       for (int i = 0; i < n; ++i) cos_[i] = hn::Load(Tag(), row.cos_ + 2 * first + i * width);
@@ -125,7 +123,6 @@ class AdjacentWordsRow {
   using D = hn::ScalableTag<float>;
   static constexpr int step = hn::MaxLanes(D());
   static constexpr std::int64_t max_row_pairs = max_pairs;
-  static constexpr int elements = 0;   // of a head: any
   static constexpr int most_held = 4;  // groups
   static constexpr bool needs_memory = false;
 
@@ -162,7 +159,6 @@ class AdjacentWordsRow {
   class Held {
    public:
     static constexpr int width = hn::MaxLanes(Tag());
-    static constexpr int elements = 2 * n * width;  // of a head
 
     HWY_INLINE explicit Held(const AdjacentWordsRow& row, std::int64_t first = 0,
                              std::int64_t /*pairs*/ = 0) {

@@ -51,7 +51,6 @@ class HalvesRow {
   using Number = Wide<Element>;
   using D = hn::ScalableTag<Number>;
   static constexpr std::int64_t max_row_pairs = is_bf16<Element> ? 256 : max_pairs;
-  static constexpr int elements = 0;  // of a head: any
   /// Groups whose numbers leave registers for a head.
   static constexpr int most_held = is_bf16<Element> ? (many_registers ? 3 : 2) : (many_registers ? 8 : 4);
   static constexpr int most_together = most_held / (is_bf16<Element> ? 1 : 2);
@@ -114,11 +113,8 @@ class HalvesRow {
   class Held {
    public:
     using Elements = Group<Tag, Element>;
-    static constexpr int elements = 2 * n * Elements::lanes;  // of a head
 
-    /// The whole row: what is known when compiling keeps registers free in a loop over heads.
-    HWY_INLINE explicit Held(const HalvesRow& row) : Held(row, 0, n * Elements::lanes) {}
-    /// Of a head of `pairs`.
+    /// Of a head of `pairs`: where that is known when compiling, loops over heads have more registers free.
     HWY_INLINE Held(const HalvesRow& row, std::int64_t first, std::int64_t pairs) : y_(pairs) {
       constexpr int width = Elements::lanes / Elements::vectors;
       const auto sign = hn::Set(Tag(), row.sign_);

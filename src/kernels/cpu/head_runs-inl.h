@@ -19,12 +19,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// and a row serves the few heads while it is in registers.
 template <class Element, class Row>
 struct TurnHeadRuns {
-  template <int n, int part>
+  template <int n, int fraction>
   HWY_NOINLINE void operator()() const {
-    using Turn = typename Turns<Row, n, part>::Type;
+    using Turn = Turns<Row, n, fraction>;
     constexpr std::int64_t size = sizeof(Element);
     const std::int64_t pairs = args.pairs, count = tokens, row_numbers = each;
-    const std::int64_t ahead = std::clamp<std::int64_t>(2048 / (pairs * size), 1, count);
+    const std::int64_t ahead = std::min(2048 / (pairs * size) + 1, count / 4);
     const bool fetches = fetching_pays();
     for (std::int32_t i = 0; i < args.operands; ++i) {
       const auto& operand = args.operand[i];
@@ -44,16 +44,22 @@ struct TurnHeadRuns {
         for (std::int64_t t = count; t > 0; --t) {
           // The last tokens of some heads look into the next ones, which no processor foresees.
           if (t == ahead) fetched = left >= 2 * at_once ? (ahead - count) * in_step + at_once * in_head : 0;
-          const Turn turn(moved);
-          moved = moved.further(row_numbers);
-          for (std::int64_t head = heads; head > 0; --head) {
-            if (fetched != 0) fetch_head<std::remove_cvref_t<Turn>>(in + fetched / size, pairs);
-            turn(in, out);
-            move(in, in_head);
-            move(out, out_head);
+          for (int pass = 0; pass < Turn::passes; ++pass) {
+            const auto& turn = Turn::make(moved, pass);
+            for (std::int64_t head = heads; head > 0; --head) {
+              if (fetched != 0 && pass == 0) fetch_head<Turn::elements>(in + fetched / size, pairs);
+              turn(in + Turn::offset(pass), out + Turn::offset(pass));
+              move(in, in_head);
+              move(out, out_head);
+            }
+            if (pass + 1 < Turn::passes) {
+              move(in, -heads * in_head);
+              move(out, -heads * out_head);
+            }
           }
           move(in, in_next);
           move(out, out_next);
+          moved = moved.further(row_numbers);
         }
         move(in, heads * in_head - count * in_step);
         move(out, heads * out_head - count * out_step);

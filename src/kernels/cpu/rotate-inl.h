@@ -49,19 +49,19 @@ struct TurnInParts {
                                                          out + Row::offset_of(first));
     }
   }
-  static constexpr int elements = 0;
   const RotateArgs& args;
   const typename Row::Number *cos, *sin;
 };
 
 /// All heads of one token, q's and then k's. Turn stands here once, in one loop: it is long, and there are many of it.
-template <class Element, class Turn>
-HWY_INLINE void turn_heads(const RotateArgs& args, std::int64_t token, const Ahead* ahead, const Turn& turn) {
+template <class Element, int elements, class Turn>
+HWY_INLINE void turn_heads(const RotateArgs& args, std::int64_t token, const Ahead* ahead, const Turn& turn,
+                           std::int64_t offset = 0) {
   for (std::int32_t n = 0; n < args.operands; ++n) {
     const auto& operand = args.operand[n];
     const std::int64_t in_stride = operand.in_head_stride, out_stride = operand.out_head_stride;
-    const Element* in = static_cast<const Element*>(operand.in) + token * operand.in_token_stride;
-    Element* out = static_cast<Element*>(operand.out) + token * operand.out_token_stride;
+    const Element* in = static_cast<const Element*>(operand.in) + token * operand.in_token_stride + offset;
+    Element* out = static_cast<Element*>(operand.out) + token * operand.out_token_stride + offset;
     std::int64_t heads = operand.heads, later = 0;  // to turn now, and then
     std::int64_t fetched = 0, next = 0;             // so many elements ahead; 0: nowhere
     if (const std::int64_t left = args.tokens - token - ahead[n].tokens; left > 0) {
@@ -73,7 +73,7 @@ HWY_INLINE void turn_heads(const RotateArgs& args, std::int64_t token, const Ahe
     }
     for (;;) {
       for (; heads > 0; --heads, in += in_stride, out += out_stride) {
-        if (fetched != 0) fetch_head<Turn>(in + fetched, args.pairs);
+        if (fetched != 0) fetch_head<elements>(in + fetched, args.pairs);
         turn(in, out);
       }
       if (later == 0) break;
@@ -84,13 +84,17 @@ HWY_INLINE void turn_heads(const RotateArgs& args, std::int64_t token, const Ahe
   }
 }
 
-/// The row stays in registers over all heads where it fits. A function of its own, whose loop has all registers.
+/// The row, or what fits of it, stays in registers over all heads. A function of its own, whose loop has all registers.
 template <class Element, class Row>
 struct TurnHeads {
-  template <int n, int part>
+  template <int n, int fraction>
   HWY_NOINLINE void operator()() const {
-    using Turn = typename Turns<Row, n, part>::Type;
-    turn_heads<Element>(args, token, ahead, Turn(row));
+    using Turn = Turns<Row, n, fraction>;
+    const Ahead nowhere[2] = {{args.tokens, 0}, {args.tokens, 0}};
+    for (int pass = 0; pass < Turn::passes; ++pass) {
+      turn_heads<Element, Turn::elements>(args, token, pass == 0 ? ahead : nowhere, Turn::make(row, pass),
+                                          Turn::offset(pass));
+    }
   }
   const Row& row;
   const RotateArgs& args;
@@ -118,7 +122,7 @@ HWY_NOINLINE void rotate_tokens(const RotateArgs& args) {
       const Row row(args, cos, sin, args.pairs, Row::needs_memory ? numbers : nullptr);
       with_groups<Row>(args.pairs, TurnHeads<Element, Row>{row, args, token, ahead});
     } else {
-      turn_heads<Element>(args, token, ahead, TurnInParts<Row>{args, cos, sin});
+      turn_heads<Element, 0>(args, token, ahead, TurnInParts<Row>{args, cos, sin});
     }
   }
 }
@@ -183,7 +187,8 @@ struct TurnAcross {
         ahead[i] = fetch_ahead(args, args.operand[i].heads, sizeof(Element));
       }
       for (std::int64_t token = 0; token < args.tokens; ++token) {
-        turn_heads<Element>(args, token, ahead, Crossing<Element, to, n>(args, token));
+        using Turn = Crossing<Element, to, n>;
+        turn_heads<Element, Turn::elements>(args, token, ahead, Turn(args, token));
       }
     }
   }

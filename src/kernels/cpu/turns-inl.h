@@ -12,47 +12,28 @@ namespace rotary::impl::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// How a row of n groups, and of a part of one where part is not 0, turns a head.
-template <class Row, int n, int part>
+/// How a row of n groups, and of a fraction of one where it is not 0, turns a head: in `passes` over the heads, each by a
+/// Type that make() gives and that begins at offset(). A head has so many elements.
+template <class Row, int n, int fraction>
 struct Turns;
 /// Of any number.
 template <class Row>
 struct Turns<Row, 0, 0> {
   using Type = const Row&;
+  static constexpr int passes = 1, elements = 0;
+  static HWY_INLINE Type make(const Row& row, int /*pass*/) { return row; }
+  static HWY_INLINE std::int64_t offset(int /*pass*/) { return 0; }
 };
 
 #if !HWY_HAVE_SCALABLE
-/// A row of n groups, more than registers hold: they take it from memory, some at a time.
-template <class Row, int n>
-class Parts {
- public:
-  static constexpr int elements = 2 * n * Row::group_pairs;  // of a head
-
-  HWY_INLINE explicit Parts(const Row& row) : row_(row) {}
-  template <class Element>
-  HWY_INLINE void operator()(const Element* in, Element* out) const {
-    constexpr int part = n % 4 == 0 && Row::most_held >= 4   ? 4
-                         : n % 3 == 0 && Row::most_held >= 3 ? 3
-                         : n % 2 == 0                        ? 2
-                                                             : 1;
-    for (int i = 0; i < n; i += part) {
-      const std::int64_t pair = i * Row::group_pairs, offset = Row::offset_of(pair);
-      typename Row::template Held<part>(row_, pair, n * Row::group_pairs)(in + offset, out + offset);
-    }
-  }
-
- private:
-  const Row& row_;
-};
-
 /// A row of n groups and a part of one, a half or a quarter.
-template <class Row, int n, int part>
+template <class Row, int n, int fraction>
 class HeldAndPart {
  public:
-  static constexpr int elements = 2 * (n * Row::group_pairs + Row::group_pairs / part);  // of a head
+  static constexpr int pairs = n * Row::group_pairs + Row::group_pairs / fraction;
 
   HWY_INLINE explicit HeldAndPart(const Row& row)
-      : groups_(row, 0, elements / 2), rest_(row, n * Row::group_pairs, elements / 2) {}
+      : groups_(row, 0, pairs), rest_(row, n * Row::group_pairs, pairs) {}
   template <class Element>
   HWY_INLINE void operator()(const Element* in, Element* out) const {
     const std::int64_t offset = Row::offset_of(n * Row::group_pairs);
@@ -61,22 +42,36 @@ class HeldAndPart {
   }
 
  private:
-  using Rest = hn::CappedTag<typename Row::Number, hn::MaxLanes(typename Row::D()) / part>;
+  using Rest = hn::CappedTag<typename Row::Number, hn::MaxLanes(typename Row::D()) / fraction>;
   typename Row::template Held<n> groups_;
   typename Row::template Held<1, Rest> rest_;
 };
 
+/// What registers hold at once: all, or as many as divide it.
 template <class Row, int n>
 struct Turns<Row, n, 0> {
-  using Type = std::conditional_t<(n <= Row::most_held), typename Row::template Held<n>, Parts<Row, n>>;
+  static constexpr int held = [] {
+    int most = n < Row::most_held ? n : Row::most_held;
+    while (n % most != 0) --most;
+    return most;
+  }();
+  using Type = typename Row::template Held<held>;
+  static constexpr int passes = n / held, elements = 2 * n * Row::group_pairs;
+  static HWY_INLINE Type make(const Row& row, int pass) {
+    return Type(row, pass * held * Row::group_pairs, n * Row::group_pairs);
+  }
+  static HWY_INLINE std::int64_t offset(int pass) { return Row::offset_of(pass * held * Row::group_pairs); }
 };
-template <class Row, int n, int part>
+template <class Row, int n, int fraction>
 struct Turns {
-  using Type = HeldAndPart<Row, n, part>;
+  using Type = HeldAndPart<Row, n, fraction>;
+  static constexpr int passes = 1, elements = 2 * Type::pairs;
+  static HWY_INLINE Type make(const Row& row, int /*pass*/) { return Type(row); }
+  static HWY_INLINE std::int64_t offset(int /*pass*/) { return 0; }
 };
 #endif
 
-/// Calls use.template operator()<n, part>() for what a row fills (see Turns).
+/// Calls use.template operator()<n, fraction>() for what a row fills (see Turns).
 template <class Row, class Use>
 HWY_INLINE void with_groups(std::int64_t pairs, const Use& use) {
 #if !HWY_HAVE_SCALABLE
