@@ -89,6 +89,8 @@ class AdjacentRow {
    private:
     hn::Vec<Tag> cos_[n], sin_[n];
   };
+  template <int fraction>
+  using HeldFraction = Held<1, hn::CappedTag<Number, hn::MaxLanes(D()) / fraction>>;
 #endif
 
  private:
@@ -176,6 +178,8 @@ class AdjacentWordsRow {
    private:
     hn::Vec<Tag> cos_[n], sin_[n];
   };
+  template <int fraction>
+  using HeldFraction = Held<1, hn::CappedTag<Number, hn::MaxLanes(D()) / fraction>>;
 #endif
 
  private:

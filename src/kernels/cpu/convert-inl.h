@@ -24,6 +24,9 @@ struct PackedBf16 {
 };
 template <class Element>
 inline constexpr bool is_bf16 = std::is_same_v<Element, bf16> || std::is_same_v<Element, PackedBf16>;
+/// A group of two vectors that come and go in the order of memory; of other bf16 as even and odd elements.
+template <class Element>
+inline constexpr bool in_order = std::is_same_v<Element, PackedBf16>;
 
 /// The type that an element is computed in.
 template <class Element>
@@ -146,6 +149,12 @@ HWY_INLINE Group<D, Element> load_group(D d, const Element* from) {
   return group;
 }
 
+/// The same in the order of memory where it can be had.
+template <class D, class Element>
+HWY_INLINE Group<D, Element> load_in_order(D d, const Element* from) {
+  return load_group(d, from);
+}
+
 template <class D, class Element>
 HWY_INLINE void store_group(D d, const Group<D, Element>& group, Element* to) {
   if constexpr (Group<D, Element>::vectors == 2) {
@@ -159,6 +168,11 @@ HWY_INLINE void store_group(D d, const Group<D, Element>& group, Element* to) {
 template <int n, class D, class Element, class Place>
 HWY_INLINE void store_groups(D d, const Group<D, Element> (&groups)[n], const Place& place) {
   for (int i = 0; i < n; ++i) store_group(d, groups[i], place(i));
+}
+
+template <int n, class D, class Element, class Place>
+HWY_INLINE void store_in_order(D d, const Group<D, Element> (&groups)[n], const Place& place) {
+  store_groups(d, groups, place);
 }
 
 /// True if there is no NaN in any; may be false where infinities meet.
@@ -217,21 +231,69 @@ HWY_INLINE __m512i zip(__m512i order, __m512i words) { return _mm512_permutexvar
 HWY_INLINE __m256i zip(__m256i order, __m256i words) { return _mm256_permutexvar_epi16(order, words); }
 HWY_INLINE __m128i zip(__m128i order, __m128i words) { return _mm_permutexvar_epi16(order, words); }
 
+/// Where words go to be the upper halves of numbers: those of the first half of a vector, then the others.
+template <int lanes>
+struct Widened {
+  HWY_ALIGN std::uint16_t first[lanes], second[lanes];
+  constexpr Widened() : first(), second() {
+    for (int i = 0; i < lanes; ++i) {
+      first[i] = static_cast<std::uint16_t>(i / 2);
+      second[i] = static_cast<std::uint16_t>(lanes / 2 + i / 2);
+    }
+  }
+};
+constexpr __mmask32 upper = 0xAAAAAAAA;
+HWY_INLINE __m512i widen(__m512i order, __m512i words) {
+  return _mm512_maskz_permutexvar_epi16(upper, order, words);
+}
+HWY_INLINE __m256i widen(__m256i order, __m256i words) {
+  return _mm256_maskz_permutexvar_epi16(upper & 0xFFFF, order, words);
+}
+HWY_INLINE __m128i widen(__m128i order, __m128i words) {
+  return _mm_maskz_permutexvar_epi16(upper & 0xFF, order, words);
+}
+
+template <class D>
+HWY_INLINE Group<D, PackedBf16> load_in_order(D d, const PackedBf16* from) {
+  using Both = Group<D, PackedBf16>;
+  Both group;
+  if constexpr (Both::lanes < 8) {  // less than the smallest vector
+    group.v[0] = load(d, from);
+    group.v[1] = load(d, from + hn::MaxLanes(d));
+  } else {
+    const hn::Repartition<std::uint16_t, D> narrow;
+    static constexpr Widened<Both::lanes> widened;
+    auto words = hn::LoadU(narrow, reinterpret_cast<const std::uint16_t*>(from));
+    for (int i = 0; i < 2; ++i) {
+      auto number = hn::Load(narrow, i == 0 ? widened.first : widened.second);
+      number.raw = widen(number.raw, words.raw);
+      group.v[i] = hn::BitCast(d, number);
+    }
+  }
+  return group;
+}
+
 /// Subnormals (0x20) and NaNs (0x81).
 HWY_INLINE unsigned packed_wrongly(__m512 v) { return _mm512_fpclass_ps_mask(v, 0xA1); }
 HWY_INLINE unsigned packed_wrongly(__m256 v) { return _mm256_fpclass_ps_mask(v, 0xA1); }
 HWY_INLINE unsigned packed_wrongly(__m128 v) { return _mm_fpclass_ps_mask(v, 0xA1); }
 
-/// Two vectors as the elements of a group, or as those of a row: the second after the first.
-enum class Order { even_odd, row };
+/// Two vectors as the elements of a group, as those of a row, the second after the first, or each to a place of its own.
+enum class Order { even_odd, row, two_rows };
+struct TwoPlaces {
+  PackedBf16 *first, *second;
+};
 
-template <Order order, class D>
-HWY_INLINE void store_group_by(D d, const Group<D, PackedBf16>& group, PackedBf16* to) {
+template <Order order, class D, class Place>
+HWY_INLINE void store_group_by(D d, const Group<D, PackedBf16>& group, Place to) {
   if constexpr (order == Order::even_odd) {
     store_group(d, group, to);
-  } else {
+  } else if constexpr (order == Order::row) {
     store(d, group.v[0], to);
     store(d, group.v[1], to + hn::MaxLanes(d));
+  } else {
+    store(d, group.v[0], to.first);
+    store(d, group.v[1], to.second);
   }
 }
 
@@ -267,9 +329,28 @@ HWY_INLINE void store_groups(D d, const Group<D, PackedBf16> (&groups)[n], const
     for (int i = 0; i < n; ++i) {
       auto words = packed[i];
       if constexpr (by == Order::even_odd) words.raw = zip(order.raw, words.raw);
-      hn::StoreU(words, narrow, reinterpret_cast<std::uint16_t*>(place(i)));
+      if constexpr (by == Order::two_rows) {
+        const hn::Half<decltype(narrow)> half;
+        hn::StoreU(hn::LowerHalf(half, words), half, reinterpret_cast<std::uint16_t*>(place(i).first));
+        hn::StoreU(hn::UpperHalf(half, words), half, reinterpret_cast<std::uint16_t*>(place(i).second));
+      } else {
+        hn::StoreU(words, narrow, reinterpret_cast<std::uint16_t*>(place(i)));
+      }
     }
   }
+}
+/// One vector to each place, less than a group would fill.
+template <class D>
+HWY_INLINE void store_two(D d, hn::Vec<D> first, hn::Vec<D> second, TwoPlaces places) {
+  Group<D, PackedBf16> both[1];
+  both[0].v[0] = first;
+  both[0].v[1] = second;
+  store_groups<Order::two_rows>(d, both, [&](int) HWY_ATTR { return places; });
+}
+
+template <int n, class D, class Place>
+HWY_INLINE void store_in_order(D d, const Group<D, PackedBf16> (&groups)[n], const Place& place) {
+  store_groups<Order::row>(d, groups, place);
 }
 #endif
 #endif

@@ -43,18 +43,18 @@ HWY_INLINE void move_row(const Number*& cos, const Number*& sin, std::int64_t pa
   sin = sines;
 }
 
-/// The row in the order in which load_group() brings elements: as it stands, or for bf16 even and odd numbers
-/// apart, a group at a time.
+/// The row in the order in which load_in_order() brings elements: as it stands, or even and odd numbers apart, a group
+/// at a time.
 template <class Element>
 class HalvesRow {
  public:
   using Number = Wide<Element>;
   using D = hn::ScalableTag<Number>;
-  static constexpr std::int64_t max_row_pairs = is_bf16<Element> ? 256 : max_pairs;
+  static constexpr bool needs_memory = is_bf16<Element> && !in_order<Element>;
+  static constexpr std::int64_t max_row_pairs = needs_memory ? 256 : max_pairs;
   /// Groups whose numbers leave registers for a head.
   static constexpr int most_held = is_bf16<Element> ? (many_registers ? 3 : 2) : (many_registers ? 8 : 4);
   static constexpr int most_together = most_held / (is_bf16<Element> ? 1 : 2);
-  static constexpr bool needs_memory = is_bf16<Element>;
 
   /// `memory` is aligned, of numbers(pairs); it may be null where the row may stay where it is.
   HWY_INLINE HalvesRow(const RotateArgs& args, const Number* cos, const Number* sin, std::int64_t pairs,
@@ -93,7 +93,7 @@ class HalvesRow {
     }
     for (; i + 2 * Elements::lanes <= pairs_; i += 2 * Elements::lanes)
       Held<2>(*this, i, y_)(in + i, out + i);
-    if constexpr (apart) i = turn_groups_from<hn::MaxLanes(D())>(in, out, i);
+    if constexpr (Elements::vectors == 2) i = turn_groups_from<hn::MaxLanes(D())>(in, out, i);
 #endif
     if (i < pairs_) turn_from<hn::MaxLanes(D())>(in, out, i);
   }
@@ -102,10 +102,11 @@ class HalvesRow {
 
 #if !HWY_HAVE_SCALABLE
   using Elements = Group<D, Element>;
-  static constexpr bool apart = Elements::vectors == 2;
+  static constexpr bool apart = Elements::vectors == 2 && !in_order<Element>;
 
   static constexpr int group_pairs = Elements::lanes;
-  static constexpr std::size_t least_lanes = apart ? 4 : 1;  // of the arithmetic, of a part of a group
+  static constexpr std::size_t least_lanes =
+      Elements::vectors == 2 ? 4 : 1;  // of the arithmetic, of a part of a group
 
   /// n groups of a row, from pair `first` on, in registers. The x of a head are loaded before any of it is stored, so that
   /// memory is met in the order of its addresses, and then as many y as there are registers for.
@@ -126,7 +127,7 @@ class HalvesRow {
     }
     HWY_INLINE void operator()(const Element* in, Element* out) const {
       Elements x[n];
-      for (int i = 0; i < n; ++i) x[i] = load_group(Tag(), in + i * Elements::lanes);
+      for (int i = 0; i < n; ++i) x[i] = load_in_order(Tag(), in + i * Elements::lanes);
       for (int first = 0; first < n; first += at_once) turn_some(x + first, first, in, out);
     }
 
@@ -137,7 +138,7 @@ class HalvesRow {
       Element* const to = out + first * Elements::lanes;
       for (int i = 0; i < at_once; ++i) turned[i] = x[i];
       for (int i = 0; i < at_once; ++i) {
-        turned[at_once + i] = load_group(Tag(), in + y_ + (first + i) * Elements::lanes);
+        turned[at_once + i] = load_in_order(Tag(), in + y_ + (first + i) * Elements::lanes);
       }
       for (int i = 0; i < at_once; ++i) {
         for (int j = 0; j < Elements::vectors; ++j) {
@@ -145,7 +146,7 @@ class HalvesRow {
           turn_pairs(turned[i].v[j], turned[at_once + i].v[j], cos_[at], sin_[at]);
         }
       }
-      store_groups(Tag(), turned, [&](int i) HWY_ATTR {
+      store_in_order(Tag(), turned, [&](int i) HWY_ATTR {
         return i < at_once ? to + i * Elements::lanes : to + y_ + (i - at_once) * Elements::lanes;
       });
     }
@@ -153,6 +154,30 @@ class HalvesRow {
     hn::Vec<Tag> cos_[n * Elements::vectors], sin_[n * Elements::vectors];
     std::int64_t y_;
   };
+
+  /// Half of a group or less that comes in order: a vector of x and one of y, packed together.
+  template <class Tag>
+  class HeldVector {
+   public:
+    HWY_INLINE HeldVector(const HalvesRow& row, std::int64_t first, std::int64_t pairs)
+        : cos_(hn::LoadU(Tag(), row.cos_ + first)),
+          sin_(hn::Xor(hn::LoadU(Tag(), row.sin_ + first), hn::Set(Tag(), row.sign_))),
+          y_(pairs) {}
+    HWY_INLINE void operator()(const Element* in, Element* out) const {
+      auto x = load(Tag(), in), y = load(Tag(), in + y_);
+      turn_pairs(x, y, cos_, sin_);
+      store_two(Tag(), x, y, {out, out + y_});
+    }
+
+   private:
+    hn::Vec<Tag> cos_, sin_;
+    std::int64_t y_;
+  };
+  /// That fraction of a group in registers.
+  template <int fraction>
+  using HeldFraction = std::conditional_t<in_order<Element>,
+                                          HeldVector<hn::CappedTag<Number, 2 * hn::MaxLanes(D()) / fraction>>,
+                                          Held<1, hn::CappedTag<Number, hn::MaxLanes(D()) / fraction>>>;
 #endif
 
  private:

@@ -42,9 +42,8 @@ class HeldAndPart {
   }
 
  private:
-  using Rest = hn::CappedTag<typename Row::Number, hn::MaxLanes(typename Row::D()) / fraction>;
   typename Row::template Held<n> groups_;
-  typename Row::template Held<1, Rest> rest_;
+  typename Row::template HeldFraction<fraction> rest_;
 };
 
 /// What registers hold at once: all, or as many as divide it.
