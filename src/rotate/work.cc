@@ -100,20 +100,21 @@ void RotateWork::run(std::int64_t first_task, std::int64_t last_task) const noex
     args.operand[i].out_head_stride = by.out_head;
     args.operand[i].out_lane_stride = operand[i]->out.shape.lane_stride;
   }
-  std::int64_t row = 0, token = 0;
+  std::int64_t row = 0, token = 0, left = plan.tasks_per_row_;  // tasks of the batch row
   if (first_task != 0) {
     row = first_task / plan.tasks_per_row_;
-    token = (first_task % plan.tasks_per_row_) * plan.tokens_per_task_;
+    left -= first_task % plan.tasks_per_row_;
+    token = (plan.tasks_per_row_ - left) * plan.tokens_per_task_;
   }
   const std::int64_t offset = plan.rope_->rotary_offset;
   // Where nothing is made or copied on the way a call takes as many tasks as a batch row has left.
   const bool joined =
       in_place && held != nullptr && !plan.divide_ && plan.q_.in.dtype != DType::f64 && staged_operands == 0;
   for (std::int64_t task = first_task; task < last_task;) {
-    const std::int64_t tasks =
-        joined ? std::min(last_task - task, plan.tasks_per_row_ - token / plan.tokens_per_task_) : 1;
+    const std::int64_t tasks = joined ? std::min(last_task - task, left) : 1;
     args.tokens = std::min(tasks * plan.tokens_per_task_, plan.q_.in.tokens - token);
     task += tasks;
+    left -= tasks;
     for (std::int32_t i = 0; i < operands; ++i) {
       const Operand& x = *operand[i];
       std::byte* const out = at(x.out.data, x.out.shape, plan.element_size_, row, token, offset);
@@ -130,7 +131,8 @@ void RotateWork::run(std::int64_t first_task, std::int64_t last_task) const noex
       rotate_staged(*plan.kernel_, args, plan.rope_->rotary_offset, {*staged[i], row, token});
     }
     token += args.tokens;
-    if (token == plan.q_.in.tokens) {
+    if (left == 0) {
+      left = plan.tasks_per_row_;
       token = 0;
       ++row;
     }
