@@ -38,6 +38,7 @@ struct RotateArgs {
   std::int64_t tokens;
   std::int64_t pairs;  ///< 1 ... max_pairs
   const void* rows;    ///< cos[pairs] sin[pairs] a token; double if dtype is f64, else float
+  std::int64_t bytes;  ///< that the whole call turns, of which this may be a part
 };
 
 using RotateFunction = void (*)(const RotateArgs&) noexcept;

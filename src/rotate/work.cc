@@ -90,6 +90,7 @@ void RotateWork::run(std::int64_t first_task, std::int64_t last_task) const noex
   args.out_lanes = plan.out_adjacent_ ? Lanes::adjacent : Lanes::halves;
   args.conjugate = plan.conjugate_;
   args.pairs = plan.rope_->source->pairs();
+  args.bytes = plan.bytes_;
   for (std::int32_t i = 0; i < operands; ++i) {
     const RotatePlan::Steps& by = *steps[i];
     args.operand[i].heads = operand[i]->in.shape.heads;

@@ -24,12 +24,9 @@ struct Ahead {
 HWY_INLINE Ahead fetch_ahead(const RotateArgs& args, std::int64_t heads, std::int64_t element_bytes) {
   // Bytes. A pass over 16-bit elements moves fewer of them in the same time, and gains by looking farther.
   const std::int64_t distance = element_bytes == 2 ? 8192 : 4096;
-  constexpr std::int64_t worthwhile = 65536, beyond_caches = std::int64_t{1} << 24;
+  constexpr std::int64_t worthwhile = 65536;
   const std::int64_t head_bytes = 2 * args.pairs * element_bytes;
-  const std::int64_t bytes = args.tokens * heads * head_bytes;
-  // The wide ones are met in passes, which no processor foresees where they come from beyond its caches.
-  const bool in_passes = args.out_lanes == Lanes::halves && args.pairs >= 256 && bytes >= beyond_caches;
-  if (bytes < worthwhile || !(fetching_pays() || in_passes)) return {args.tokens, 0};
+  if (args.tokens * heads * head_bytes < worthwhile || !fetching_pays()) return {args.tokens, 0};
   const std::int64_t count = (distance + head_bytes - 1) / head_bytes;
   return {count / heads, count % heads};
 }

@@ -22,57 +22,38 @@ struct TurnHeadRuns {
   template <int n, int fraction>
   HWY_NOINLINE void operator()() const {
     using Turn = Turns<Row, n, fraction>;
-    constexpr std::int64_t size = sizeof(Element);
     const std::int64_t pairs = args.pairs, count = tokens, row_numbers = each;
-    const std::int64_t ahead = std::min(2048 / (pairs * size) + 1, count / 4);
+    const std::int64_t ahead =
+        std::min(2048 / (pairs * static_cast<std::int64_t>(sizeof(Element))) + 1, count / 4);
     const bool fetches = fetching_pays();
     for (std::int32_t i = 0; i < args.operands; ++i) {
       const auto& operand = args.operand[i];
-      const Step in_step = operand.in_token_stride * size, out_step = operand.out_token_stride * size;
-      const Step in_head = operand.in_head_stride * size, out_head = operand.out_head_stride * size;
-      const auto* in = static_cast<const Element*>(operand.in);
-      auto* out = static_cast<Element*>(operand.out);
-      move(in, first * in_step);
-      move(out, first * out_step);
+      const std::int64_t in_step = operand.in_token_stride, out_step = operand.out_token_stride;
+      const std::int64_t in_head = operand.in_head_stride, out_head = operand.out_head_stride;
+      const Element* in = static_cast<const Element*>(operand.in) + first * in_step;
+      Element* out = static_cast<Element*>(operand.out) + first * out_step;
       for (std::int64_t left = operand.heads; left > 0; left -= at_once) {
         const std::int64_t heads = std::min(at_once, left);
-        const Step in_next = in_step - heads * in_head, out_next = out_step - heads * out_head;
         Row moved = row;
-        Step fetched = fetches ? ahead * in_step : 0;
+        std::int64_t fetched = fetches ? ahead * in_step : 0;
         // What the loops need is in registers: a load of anything else waits where it looks like one of the stores before it,
         // as far as the lower 12 bits of their addresses tell.
         for (std::int64_t t = count; t > 0; --t) {
           // The last tokens of some heads look into the next ones, which no processor foresees.
           if (t == ahead) fetched = left >= 2 * at_once ? (ahead - count) * in_step + at_once * in_head : 0;
           for (int pass = 0; pass < Turn::passes; ++pass) {
-            const auto& turn = Turn::make(moved, pass);
-            for (std::int64_t head = heads; head > 0; --head) {
-              if (fetched != 0 && pass == 0) fetch_head<Turn::elements>(in + fetched / size, pairs);
-              turn(in + Turn::offset(pass), out + Turn::offset(pass));
-              move(in, in_head);
-              move(out, out_head);
-            }
-            if (pass + 1 < Turn::passes) {
-              move(in, -heads * in_head);
-              move(out, -heads * out_head);
-            }
+            const std::int64_t offset = Turn::offset(pass);
+            turn_each<Turn::elements>(Turn::make(moved, pass), in + offset, out + offset, in_head, out_head,
+                                      heads, pass == 0 ? fetched : 0, pairs);
           }
-          move(in, in_next);
-          move(out, out_next);
+          in += in_step;
+          out += out_step;
           moved = moved.further(row_numbers);
         }
-        move(in, heads * in_head - count * in_step);
-        move(out, heads * out_head - count * out_step);
+        in += heads * in_head - count * in_step;
+        out += heads * out_head - count * out_step;
       }
     }
-  }
-
-  using Step = std::ptrdiff_t;  // bytes
-  static HWY_INLINE void move(const Element*& place, Step by) {
-    place = reinterpret_cast<const Element*>(reinterpret_cast<const char*>(place) + by);
-  }
-  static HWY_INLINE void move(Element*& place, Step by) {
-    place = reinterpret_cast<Element*>(reinterpret_cast<char*>(place) + by);
   }
 
   static constexpr std::int64_t at_once = 4;  // heads

@@ -53,15 +53,14 @@ struct TurnInParts {
   const typename Row::Number *cos, *sin;
 };
 
-/// All heads of one token, q's and then k's. Turn stands here once, in one loop: it is long, and there are many of it.
-template <class Element, int elements, class Turn>
-HWY_INLINE void turn_heads(const RotateArgs& args, std::int64_t token, const Ahead* ahead, const Turn& turn,
-                           std::int64_t offset = 0) {
+/// All heads of one token, q's and then k's. What turns them stands here once: it is long, and there are many of it.
+template <class Element, class Turn>
+HWY_INLINE void turn_heads(const RotateArgs& args, std::int64_t token, const Ahead* ahead, const Turn& turn) {
   for (std::int32_t n = 0; n < args.operands; ++n) {
     const auto& operand = args.operand[n];
     const std::int64_t in_stride = operand.in_head_stride, out_stride = operand.out_head_stride;
-    const Element* in = static_cast<const Element*>(operand.in) + token * operand.in_token_stride + offset;
-    Element* out = static_cast<Element*>(operand.out) + token * operand.out_token_stride + offset;
+    const Element* in = static_cast<const Element*>(operand.in) + token * operand.in_token_stride;
+    Element* out = static_cast<Element*>(operand.out) + token * operand.out_token_stride;
     std::int64_t heads = operand.heads, later = 0;  // to turn now, and then
     std::int64_t fetched = 0, next = 0;             // so many elements ahead; 0: nowhere
     if (const std::int64_t left = args.tokens - token - ahead[n].tokens; left > 0) {
@@ -72,11 +71,10 @@ HWY_INLINE void turn_heads(const RotateArgs& args, std::int64_t token, const Ahe
       next = left > 1 ? fetched + operand.in_token_stride - operand.heads * in_stride : 0;
     }
     for (;;) {
-      for (; heads > 0; --heads, in += in_stride, out += out_stride) {
-        if (fetched != 0) fetch_head<elements>(in + fetched, args.pairs);
-        turn(in, out);
-      }
+      turn(in, out, in_stride, out_stride, heads, fetched);
       if (later == 0) break;
+      in += heads * in_stride;
+      out += heads * out_stride;
       heads = later;
       fetched = next;
       later = 0;
@@ -90,10 +88,11 @@ struct TurnHeads {
   template <int n, int fraction>
   HWY_NOINLINE void operator()() const {
     using Turn = Turns<Row, n, fraction>;
-    const Ahead nowhere[2] = {{args.tokens, 0}, {args.tokens, 0}};
-    for (int pass = 0; pass < Turn::passes; ++pass) {
-      turn_heads<Element, Turn::elements>(args, token, pass == 0 ? ahead : nowhere, Turn::make(row, pass),
-                                          Turn::offset(pass));
+    if constexpr (Turn::passes == 1) {
+      const typename Turn::Type& turn = Turn::make(row, 0);
+      turn_heads<Element>(args, token, ahead, each_head<Turn::elements>(turn, args));
+    } else {
+      turn_heads<Element>(args, token, ahead, InPasses<Turn>{row, args});
     }
   }
   const Row& row;
@@ -122,7 +121,7 @@ HWY_NOINLINE void rotate_tokens(const RotateArgs& args) {
       const Row row(args, cos, sin, args.pairs, Row::needs_memory ? numbers : nullptr);
       with_groups<Row>(args.pairs, TurnHeads<Element, Row>{row, args, token, ahead});
     } else {
-      turn_heads<Element, 0>(args, token, ahead, TurnInParts<Row>{args, cos, sin});
+      turn_heads<Element>(args, token, ahead, each_head<0>(TurnInParts<Row>{args, cos, sin}, args));
     }
   }
 }
@@ -188,7 +187,7 @@ struct TurnAcross {
       }
       for (std::int64_t token = 0; token < args.tokens; ++token) {
         using Turn = Crossing<Element, to, n>;
-        turn_heads<Element, Turn::elements>(args, token, ahead, Turn(args, token));
+        turn_heads<Element>(args, token, ahead, each_head<Turn::elements>(Turn(args, token), args));
       }
     }
   }

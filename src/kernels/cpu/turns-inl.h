@@ -4,8 +4,10 @@
 // How a head turns by a row of a width that is known when compiling.
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <type_traits>
+
+#include "kernels/rotate_args.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace rotary::impl::HWY_NAMESPACE {
@@ -17,8 +19,9 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class Row, int n, int fraction>
 struct Turns;
 /// Of any number.
-template <class Row>
-struct Turns<Row, 0, 0> {
+template <class R>
+struct Turns<R, 0, 0> {
+  using Row = R;
   using Type = const Row&;
   static constexpr int passes = 1, elements = 0;
   static HWY_INLINE Type make(const Row& row, int /*pass*/) { return row; }
@@ -47,8 +50,9 @@ class HeldAndPart {
 };
 
 /// What registers hold at once: all, or as many as divide it.
-template <class Row, int n>
-struct Turns<Row, n, 0> {
+template <class R, int n>
+struct Turns<R, n, 0> {
+  using Row = R;
   static constexpr int held = [] {
     int most = n < Row::most_held ? n : Row::most_held;
     while (n % most != 0) --most;
@@ -61,14 +65,65 @@ struct Turns<Row, n, 0> {
   }
   static HWY_INLINE std::int64_t offset(int pass) { return Row::offset_of(pass * held * Row::group_pairs); }
 };
-template <class Row, int n, int fraction>
+template <class R, int n, int fraction>
 struct Turns {
+  using Row = R;
   using Type = HeldAndPart<Row, n, fraction>;
   static constexpr int passes = 1, elements = 2 * Type::pairs;
   static HWY_INLINE Type make(const Row& row, int /*pass*/) { return Type(row); }
   static HWY_INLINE std::int64_t offset(int /*pass*/) { return 0; }
 };
 #endif
+
+/// Turns so many heads, and fetches those that lie so many elements ahead; 0: nothing.
+template <int elements, class Turn, class Element>
+HWY_INLINE void turn_each(const Turn& turn, const Element* in, Element* out, std::int64_t in_stride,
+                          std::int64_t out_stride, std::int64_t heads, std::int64_t fetched,
+                          std::int64_t pairs) {
+  for (; heads > 0; --heads, in += in_stride, out += out_stride) {
+    if (fetched != 0) fetch_head<elements>(in + fetched, pairs);
+    turn(in, out);
+  }
+}
+
+/// The heads of a token, each whole.
+template <int elements, class Turn>
+struct EachHead {
+  template <class Element>
+  HWY_INLINE void operator()(const Element* in, Element* out, std::int64_t in_stride, std::int64_t out_stride,
+                             std::int64_t heads, std::int64_t fetched) const {
+    turn_each<elements>(turn, in, out, in_stride, out_stride, heads, fetched, pairs);
+  }
+  const Turn& turn;
+  std::int64_t pairs;
+};
+
+template <int elements, class Turn>
+HWY_INLINE EachHead<elements, Turn> each_head(const Turn& turn, const RotateArgs& args) {
+  return {turn, args.pairs};
+}
+
+/// Some heads in passes, then the next ones: parts of a row stay in registers over them. Beyond the caches the order of
+/// addresses is worth more, and it is one at a time.
+template <class Turns>
+struct InPasses {
+  template <class Element>
+  HWY_INLINE void operator()(const Element* in, Element* out, std::int64_t in_stride, std::int64_t out_stride,
+                             std::int64_t heads, std::int64_t fetched) const {
+    constexpr std::int64_t some = 4096 / (Turns::elements * static_cast<std::int64_t>(sizeof(Element)));
+    constexpr std::int64_t beyond_caches = std::int64_t{1} << 25;
+    const std::int64_t most = args.bytes >= beyond_caches ? 1 : std::max<std::int64_t>(some, 4);
+    for (; heads > 0; heads -= most, in += most * in_stride, out += most * out_stride) {
+      for (int pass = 0; pass < Turns::passes; ++pass) {
+        const std::int64_t offset = Turns::offset(pass);
+        turn_each<Turns::elements>(Turns::make(row, pass), in + offset, out + offset, in_stride, out_stride,
+                                   std::min(most, heads), pass == 0 ? fetched : 0, args.pairs);
+      }
+    }
+  }
+  const typename Turns::Row& row;
+  const RotateArgs& args;
+};
 
 /// Calls use.template operator()<n, fraction>() for what a row fills (see Turns).
 template <class Row, class Use>
