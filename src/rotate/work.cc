@@ -90,10 +90,11 @@ void RotateWork::run(std::int64_t first_task, std::int64_t last_task) const noex
   args.out_lanes = plan.out_adjacent_ ? Lanes::adjacent : Lanes::halves;
   args.conjugate = plan.conjugate_;
   args.pairs = plan.rope_->source->pairs();
-  args.bytes = plan.bytes_;
+  std::int64_t heads = 0;
   for (std::int32_t i = 0; i < operands; ++i) {
     const RotatePlan::Steps& by = *steps[i];
     args.operand[i].heads = operand[i]->in.shape.heads;
+    heads += args.operand[i].heads;
     args.operand[i].in_token_stride = by.in_token;
     args.operand[i].in_head_stride = by.in_head;
     args.operand[i].in_lane_stride = operand[i]->in.shape.lane_stride;
@@ -101,6 +102,7 @@ void RotateWork::run(std::int64_t first_task, std::int64_t last_task) const noex
     args.operand[i].out_head_stride = by.out_head;
     args.operand[i].out_lane_stride = operand[i]->out.shape.lane_stride;
   }
+  args.bytes = plan.q_.in.batch * plan.q_.in.tokens * heads * 2 * args.pairs * plan.element_size_;
   std::int64_t row = 0, token = 0, left = plan.tasks_per_row_;  // tasks of the batch row
   if (first_task != 0) {
     row = first_task / plan.tasks_per_row_;
