@@ -92,6 +92,7 @@ class ROTARY_API RotatePlan {
   bool stores_ = false;                              // store(): nothing turns
   bool in_adjacent_ = false, out_adjacent_ = false;  // which lanes form a pair where it is read and written
   bool conjugate_ = false, divide_ = false;          // the direction: turn back; divide rows by their length
+  bool streams_ = false;                             // out of place: past the caches
   bool plain_ = false;                               // in place, something to do, and the reaches are known
   Reach q_reach_, k_reach_;
   Steps q_steps_, k_steps_;

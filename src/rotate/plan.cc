@@ -2,12 +2,14 @@
 // Validation and the choice of a kernel. Whatever can be known without pointers is decided here.
 #include <algorithm>
 
+#include "base/caches.hpp"
 #include "base/message.hpp"
 #include "kernels/kernel_list.hpp"
 #include "rotate/check.hpp"
 #include "rotate/query.hpp"
 #include "rotate/rope_state.hpp"
 #include "rotate/shape.hpp"
+#include "rotate/stream.hpp"
 #include "rotate/work.hpp"
 
 namespace rotary {
@@ -100,6 +102,12 @@ Status Rope::prepare(RotatePlan& plan, const RotateOptions& options) const {
     const std::int64_t least = impl::least_task_lanes / token_lanes + 1;
     plan.tokens_per_task_ = std::min(plan.tokens_per_task_, std::max(each, least));
   }
+  const auto streams = [&](const OperandShape& shape) {
+    return impl::empty(shape.in) || impl::fills_lines(shape.out, size);
+  };
+  // 16 bits are bound by arithmetic, f64 is not measured.
+  plan.streams_ = q.in.dtype == DType::f32 && 2 * lanes * size >= impl::last_level_cache() &&
+                  rotary_dim() == head_dim() && streams(q) && (!plan.has_k_ || streams(k));
   plan.tasks_per_row_ = q.in.tokens == 0 ? 0 : (q.in.tokens - 1) / plan.tokens_per_task_ + 1;
   return {};
 }

@@ -8,6 +8,7 @@
 #include "rotate/rope_state.hpp"
 #include "rotate/shape.hpp"
 #include "rotate/stage.hpp"
+#include "rotate/stream.hpp"
 
 namespace rotary::impl {
 namespace {
@@ -129,7 +130,9 @@ void RotateWork::run(std::int64_t first_task, std::int64_t last_task) const noex
       }
     }
     if (args.pairs != 0) args.rows = rows(row, token, args.tokens, scratch);
-    if (args.pairs != 0 && operands != 0) plan.kernel_->rotate(args);
+    if (args.pairs != 0 && operands != 0) {
+      plan.streams_ && !in_place ? rotate_past_caches(*plan.kernel_, args) : plan.kernel_->rotate(args);
+    }
     for (std::int32_t i = 0; i < staged_operands; ++i) {
       rotate_staged(*plan.kernel_, args, plan.rope_->rotary_offset, {*staged[i], row, token});
     }

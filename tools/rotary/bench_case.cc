@@ -166,7 +166,7 @@ ByteRuns BenchRun::runs_of(std::byte* data, std::int64_t heads) const {
 }
 
 int BenchRun::limit_count() const noexcept {
-  return case_.op == "out_of_place" ? 1 : static_cast<int>(std::size(fetch_distances));
+  return static_cast<int>(case_.op == "out_of_place" ? std::size(copy_ways) : std::size(fetch_distances));
 }
 
 /// q's runs and then k's, shared out among the executor's workers where there are some.
@@ -186,7 +186,8 @@ void BenchRun::limit(int way) const {
       const std::int64_t offset = one_run ? first : first * mine.stride;
       mine.first += offset;
       if (other.first != nullptr) other.first += offset;
-      other.first == nullptr ? scale_in_place(mine, fetch_distances[way], one) : copy(mine, other);
+      other.first == nullptr ? scale_in_place(mine, fetch_distances[way], one)
+                             : copy(mine, other, copy_ways[way]);
     }
     static void body(void* context, std::int64_t begin, std::int64_t end) noexcept {
       const Part& part = *static_cast<const Part*>(context);

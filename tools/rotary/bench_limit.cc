@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench_limit.hpp"
 
+#include <cstdint>
 #include <cstring>
 
 namespace rotary::tool {
 namespace {
 
 typedef float Vector __attribute__((vector_size(64), aligned(4), may_alias));
+typedef float Four __attribute__((vector_size(16), may_alias));
+typedef float FourAnywhere __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float Number __attribute__((may_alias));
 
 template <int distance>
@@ -41,6 +44,48 @@ inline __attribute__((always_inline)) void scale_any(const ByteRuns& runs, int d
   }
 }
 
+template <bool streaming>
+inline __attribute__((always_inline)) void copy_any(const std::byte* in, std::byte* out, std::int64_t bytes) {
+  constexpr std::int64_t width = sizeof(Vector);
+  std::int64_t i = 0;
+#if defined(__x86_64__)
+  if constexpr (streaming) {
+    const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(out) % width);
+    for (; i < bytes && past != 0 && i < width - past; ++i) out[i] = in[i];
+    for (; i + width <= bytes; i += width) {
+      for (std::int64_t part = 0; part < width; part += 16) {
+        asm("movntps %1, %0"
+            : "=m"(*reinterpret_cast<Four*>(out + i + part))
+            : "x"(*reinterpret_cast<const FourAnywhere*>(in + i + part)));
+      }
+    }
+    __builtin_ia32_sfence();
+  }
+#endif
+  for (; i + width <= bytes; i += width) {
+    *reinterpret_cast<Vector*>(out + i) = *reinterpret_cast<const Vector*>(in + i);
+  }
+  for (; i < bytes; ++i) out[i] = in[i];
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f"))) void copy_avx512(const std::byte* in, std::byte* out, std::int64_t bytes) {
+  copy_any<false>(in, out, bytes);
+}
+__attribute__((target("avx2"))) void copy_avx2(const std::byte* in, std::byte* out, std::int64_t bytes) {
+  copy_any<false>(in, out, bytes);
+}
+#endif
+
+void copy_vectors(const std::byte* in, std::byte* out, std::int64_t bytes, bool streaming) {
+  if (streaming) return copy_any<true>(in, out, bytes);
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return copy_avx512(in, out, bytes);
+  if (__builtin_cpu_supports("avx2")) return copy_avx2(in, out, bytes);
+#endif
+  copy_any<false>(in, out, bytes);
+}
+
 #if defined(__x86_64__)
 __attribute__((target("avx512f"))) void scale_avx512(const ByteRuns& runs, int distance, float factor) {
   scale_any(runs, distance, factor);
@@ -60,10 +105,15 @@ void scale_in_place(const ByteRuns& runs, int fetch_distance, float factor) {
   scale_any(runs, fetch_distance, factor);
 }
 
-void copy(const ByteRuns& from, const ByteRuns& to) {
+void copy(const ByteRuns& from, const ByteRuns& to, CopyWay way) {
   for (std::int64_t run = 0; run < from.count; ++run) {
-    std::memcpy(to.first + run * to.stride, from.first + run * from.stride,
-                static_cast<std::size_t>(from.bytes));
+    const std::byte* in = from.first + run * from.stride;
+    std::byte* out = to.first + run * to.stride;
+    if (way == CopyWay::library) {
+      std::memcpy(out, in, static_cast<std::size_t>(from.bytes));
+    } else {
+      copy_vectors(in, out, from.bytes, way == CopyWay::streaming);
+    }
   }
 }
 

@@ -18,6 +18,9 @@ inline constexpr int fetch_distances[] = {0, 2048, 4096, 8192};
 
 /// Loads, scales by `factor` as floats and stores, with the widest vectors that this machine has.
 void scale_in_place(const ByteRuns& runs, int fetch_distance, float factor);
-void copy(const ByteRuns& from, const ByteRuns& to);
+/// Ways to copy: as the C library does, by vectors, by vectors that go past the caches.
+enum class CopyWay { library, vectors, streaming };
+inline constexpr CopyWay copy_ways[] = {CopyWay::library, CopyWay::vectors, CopyWay::streaming};
+void copy(const ByteRuns& from, const ByteRuns& to, CopyWay way);
 
 }  // namespace rotary::tool
