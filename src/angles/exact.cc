@@ -39,26 +39,32 @@ class ExactRows {
 
   void row(const AxisPositions& at, double* cos, double* sin) const noexcept {
     each_block(at, [&](std::size_t begin, std::size_t count, const std::uint64_t* phase) {
-      for (std::size_t j = 0; j < count; ++j) {
-        const CosSin value = sincos_of_phase(phase[j]);
-        cos[begin + j] = value.cos * attention_factor_;
-        sin[begin + j] = value.sin * attention_factor_;
-      }
+      maker_->wide_of_phases(phase, static_cast<std::int64_t>(count),
+                             {cos + begin, sin + begin, attention_factor_});
     });
   }
 
  private:
+  /// phase_of where is_near(d).
+  std::uint64_t of_near(const Distance& d, std::size_t i) const noexcept {
+    const std::uint64_t phase = d.whole * fraction_[i] + ((d.whole * guard_high_[i]) >> 32);
+    return (phase ^ d.negative) - d.negative;
+  }
+
   /// The phases of all pairs, some at a time.
   template <class Use>
   void each_block(const AxisPositions& at, const Use& use) const noexcept {
     constexpr std::size_t block = 64;
     std::uint64_t phase[block];
     const std::size_t pairs = axis_.size();
+    const Distance first = distance_of(at[0]);
+    const bool near = one_axis_ && is_near(first);
     for (std::size_t begin = 0; begin < pairs; begin += block) {
       const std::size_t count = std::min(block, pairs - begin);
       for (std::size_t j = 0; j < count; ++j) {
         const std::size_t i = begin + j;
-        phase[j] = phase_of(distance_of(at[axis_[i]]), {turns_[i], fraction_[i], guard_[i]});
+        phase[j] = near ? of_near(first, i)
+                        : phase_of(distance_of(at[axis_[i]]), {turns_[i], fraction_[i], guard_[i]});
       }
       use(begin, count, phase);
     }

@@ -16,6 +16,12 @@ struct RowOut {
   bool mirrored = false;  ///< by -angle: the sines change sign
 };
 
+/// The same of doubles, for heads of f64.
+struct WideRowOut {
+  double *cos, *sin;
+  double factor;  ///< of both
+};
+
 struct RowMaker {
   std::string_view name;
   bool (*available)() noexcept;
@@ -26,6 +32,8 @@ struct RowMaker {
   /// Of floats of a size up to max_radians; each number is rounded, multiplied by the factor in float and
   /// rounded again. Never mirrored: the sign is in the angle.
   void (*of_radians)(const float* radians, std::int64_t count, const RowOut& out) noexcept;
+  /// By the operations of sincos_of_phase.
+  void (*wide_of_phases)(const std::uint64_t* phase, std::int64_t count, const WideRowOut& out) noexcept;
 };
 
 inline constexpr float max_radians = 0x1p30f;

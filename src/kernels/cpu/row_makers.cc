@@ -31,6 +31,9 @@ static void of_phases(const std::uint64_t* phase, std::int64_t count, const RowO
 static void of_radians(const float* radians, std::int64_t count, const RowOut& out) noexcept {
   make_row<widest>(OfRadians{radians, out}, 0, count);
 }
+static void wide_of_phases(const std::uint64_t* phase, std::int64_t count, const WideRowOut& out) noexcept {
+  make_row<widest>(WideOfPhases{phase, out}, 0, count);
+}
 
 }  // namespace rotary::impl::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -40,8 +43,8 @@ HWY_AFTER_NAMESPACE();
 namespace rotary::impl::HWY_NAMESPACE {
 
 static constexpr auto row_maker_name = target_name(HWY_STR(HWY_NAMESPACE));
-[[maybe_unused]] static constexpr RowMaker row_maker = {row_maker_name.data(), is_supported<HWY_TARGET>,
-                                                        of_distance, of_phases, of_radians};
+[[maybe_unused]] static constexpr RowMaker row_maker = {
+    row_maker_name.data(), is_supported<HWY_TARGET>, of_distance, of_phases, of_radians, wide_of_phases};
 
 }  // namespace rotary::impl::HWY_NAMESPACE
 

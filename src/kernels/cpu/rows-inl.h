@@ -14,6 +14,7 @@
 
 #include "kernels/row_maker.hpp"
 #include "kernels/sine_series.hpp"
+#include "kernels/wide_sines.hpp"
 
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
 
@@ -149,6 +150,51 @@ struct OfRadians {
   }
   const float* radians;
   RowOut out;
+};
+
+/// sincos_of_phase, a vector at a time.
+struct WideOfPhases {
+  template <class D, std::size_t count>
+  static HWY_INLINE hn::Vec<D> series(D d, hn::Vec<D> z, const double (&terms)[count]) {
+    auto sum = hn::Set(d, terms[count - 1]);
+    for (std::size_t i = count - 1; i-- > 0;) sum = hn::Add(hn::Set(d, terms[i]), hn::Mul(z, sum));
+    return sum;
+  }
+  template <class D>
+  HWY_INLINE void operator()(D d, std::int64_t i) const {
+    namespace w = wide_sines;
+    const Words<D> words;
+    const hn::Rebind<std::int64_t, D> whole;
+    const auto at = hn::LoadU(words, phase + i);
+    const auto top = hn::Set(words, std::uint64_t{1} << 63), next = hn::Set(words, std::uint64_t{1} << 62);
+    const auto quarter = hn::Add(at, hn::Set(words, w::to_quarter));
+    const auto rest =
+        hn::Sub(hn::Add(at, hn::Set(words, std::uint64_t{1} << 31)), hn::And(quarter, hn::Or(top, next)));
+    const auto high = hn::ConvertTo(d, hn::ShiftRight<32>(hn::BitCast(whole, rest)));
+    const auto low = hn::ConvertTo(d, hn::ShiftRight<32>(hn::BitCast(whole, hn::ShiftLeft<32>(at))));
+
+    const auto exact = hn::Mul(high, hn::Set(d, w::step));
+    const auto more =
+        hn::Add(hn::Mul(high, hn::Set(d, w::step_tail)), hn::Mul(low, hn::Set(d, w::small_step)));
+    const auto r = hn::Add(exact, more);
+    const auto tail = hn::Sub(more, hn::Sub(r, exact));
+    const auto z = hn::Mul(r, r), one = hn::Set(d, 1.0);
+    const auto of_sin = hn::Mul(z, series(d, z, w::sin)),
+               of_cos = hn::Mul(hn::Mul(z, z), series(d, z, w::cos));
+    const auto half = hn::Mul(hn::Set(d, 0.5), z), less = hn::Sub(one, half);
+    const auto s = hn::Add(r, hn::Add(hn::Mul(r, of_sin), hn::Mul(tail, less)));
+    const auto c =
+        hn::Add(less, hn::Add(hn::Sub(hn::Sub(one, less), half), hn::Sub(of_cos, hn::Mul(r, tail))));
+
+    const auto swap = hn::RebindMask(d, hn::TestBit(quarter, next));
+    const auto cos_sign = hn::BitCast(d, hn::And(hn::Add(quarter, next), top));
+    const auto sin_sign = hn::BitCast(d, hn::And(quarter, top));
+    const auto factor = hn::Set(d, out.factor);
+    hn::StoreU(hn::Mul(hn::Xor(hn::IfThenElse(swap, s, c), cos_sign), factor), d, out.cos + i);
+    hn::StoreU(hn::Mul(hn::Xor(hn::IfThenElse(swap, c, s), sin_sign), factor), d, out.sin + i);
+  }
+  const std::uint64_t* phase;
+  WideRowOut out;
 };
 
 /// Numbers from i on in vectors of at most `cap` lanes, then of half as many.

@@ -2,6 +2,7 @@
 #include "kernels/reference/scalar_rows.hpp"
 
 #include "kernels/reference/scalar_sines.hpp"
+#include "kernels/wide_sines.hpp"
 
 namespace rotary::impl {
 namespace {
@@ -31,9 +32,18 @@ void scalar_of_radians(const float* radians, std::int64_t count, const RowOut& o
   }
 }
 
+void scalar_wide_of_phases(const std::uint64_t* phase, std::int64_t count, const WideRowOut& out) noexcept {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const CosSin value = sincos_of_phase(phase[i]);
+    out.cos[i] = value.cos * out.factor;
+    out.sin[i] = value.sin * out.factor;
+  }
+}
+
 }  // namespace
 
-constinit const RowMaker scalar_row_maker = {"scalar", []() noexcept { return true; }, scalar_of_distance,
-                                             scalar_of_phases, scalar_of_radians};
+constinit const RowMaker scalar_row_maker = {"scalar",           []() noexcept { return true; },
+                                             scalar_of_distance, scalar_of_phases,
+                                             scalar_of_radians,  scalar_wide_of_phases};
 
 }  // namespace rotary::impl

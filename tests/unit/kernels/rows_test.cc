@@ -85,6 +85,21 @@ TEST_P(EachRowMaker, PhasesHaveTheScalarBits) {
   }
 }
 
+TEST_P(EachRowMaker, WidePhasesHaveTheScalarBitsAtEveryWidth) {
+  const auto phases = telling_phases(200000);
+  for (std::size_t count : {phases.size(), std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{63}}) {
+    const auto of = [&](const RowMaker& by) {
+      std::vector<double> rows(2 * count);
+      by.wide_of_phases(phases.data(), static_cast<std::int64_t>(count),
+                        {rows.data(), rows.data() + count, 1.3465735902799727});
+      std::vector<std::uint64_t> bits;
+      for (const double number : rows) bits.push_back(std::bit_cast<std::uint64_t>(number));
+      return bits;
+    };
+    EXPECT_TRUE(of(maker()) == of(scalar_row_maker)) << count;
+  }
+}
+
 TEST_P(EachRowMaker, DistancesHaveTheScalarBitsAtEveryWidth) {
   std::mt19937_64 random(6);
   for (std::size_t count = 0; count < 140; ++count) {
