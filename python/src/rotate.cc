@@ -141,8 +141,9 @@ class Kept {
       if (nb::handle(given[i]).type().ptr() != type_.ptr() || requires_gradient(given[i])) return nb::none();
     const nb::handle q = given[0], none(Py_None);
     const Tensor described(q, "q", Tensor::Access::read, Tensor::Graph::seen_to);
-    const int axis = layout_ == Layout::bhtd ? 2 : 1;
-    if (described.dtype() != dtype_ || described.shape().size() != 4 ||
+    const std::size_t axes = layout_ == Layout::thd ? 3 : 4;
+    const std::size_t axis = layout_ == Layout::bhtd ? 2 : layout_ == Layout::bthd ? 1 : 0;
+    if (described.dtype() != dtype_ || described.shape().size() != axes ||
         described.shape()[axis] != nb::cast<const PyAngles&>(angles_).angles->tokens())
       return nb::none();
     return Turn{rope_, none, angles_, layout_, threads_of(0), Tensor::Graph::seen_to}.out_of_place(

@@ -18,10 +18,10 @@ from .._core import Angles, Model, Rope, _Kept, _rows_as_rope
 from ..torch._functions import Heads, Turned, turned_of, wants_gradient
 from ._probe import Embedding, Rotation, as_tables, probe_cast, probe_embedding, probe_rotation
 
-FUNCTION = re.compile(r"apply_\w*(rotary|rope)\w*")
+FUNCTION = re.compile(r"\w*apply_\w*(rotary|rope)\w*|rotate_queries_or_keys")
 MODULE = re.compile(r"rotary|rope", re.IGNORECASE)
 LENGTH_TYPES = ("dynamic", "longrope")
-TOKENS = {"bhtd": 2, "bthd": 1}  #: the axis
+TOKENS = {"bhtd": 2, "bthd": 1, "thd": 0}  #: the axis
 
 
 class Line(NamedTuple):
@@ -157,7 +157,11 @@ class Function:
         """None where this call is not what was found out about the function."""
         r, layout = self.rotation, self._layout(args[self.given :], kwargs)
         x, k, tables = args[0], args[1] if r.operands == 2 else None, args[r.operands : self.given]
-        if layout is None or type(x) is not torch.Tensor or x.ndim != 4 or tables[0].shape[-2] != x.shape[TOKENS[layout]]:
+        if layout == r.layout and r.without_batch and x.ndim == 3 and tables[0].ndim == 2:
+            layout = "thd"
+        if layout is None or type(x) is not torch.Tensor or x.ndim != len(layout):
+            return None
+        if tables[0].shape[-2] != x.shape[TOKENS[layout]]:
             return None
         if not r.keeps_type and x.dtype != tables[0].dtype and torch.promote_types(x.dtype, tables[0].dtype) != x.dtype:
             return None
@@ -256,20 +260,60 @@ def _replace_forward(model: nn.Module, module: nn.Module, report: Report, angles
     return undo
 
 
+def _functions_of(module: types.ModuleType) -> dict[str, Any]:
+    """Those that turn, without what only another of them calls."""
+    found = {name: value for name, value in sorted(vars(module).items()) if FUNCTION.fullmatch(name) and callable(value)}
+    code = [getattr(getattr(value, "own", value), "__code__", None) for value in found.values()]
+    called = {name for each in code if each is not None for name in each.co_names}
+    return {name: value for name, value in found.items() if name not in called}
+
+
+def _named_in(kind: type) -> set[str]:
+    """What the code of a class names."""
+    code = [getattr(value, "__code__", None) for value in vars(kind).values()]
+    return {name for each in code if each is not None for name in each.co_names}
+
+
+def _mark_given(report: Report, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> None:
+    """Tables that a model has made of a module's, as encoders do that sort their tokens by windows. Those of inference mode
+    do not tell when somebody writes into them; they stay the model's own affair."""
+    tables = _tensors(kwargs.get("position_embeddings"))
+    if tables and not any(hasattr(t, "rotary_tables") or t.is_inference() for t in tables):
+        Tables(report, tables)
+
+
+def _mark_in_encoders(model: nn.Module, report: Report) -> list[Any]:
+    """Where a function without a batch is called, and the caller handed the tables."""
+    flat = {f.name for f in _functions.values() if model in f.users and f.rotation.layout == "bthd" and f.rotation.without_batch}
+    encoders = {
+        kind for kind in {type(m) for m in model.modules()} if "position_embeddings" in kind.forward.__code__.co_varnames
+        and flat & _named_in(kind)
+    }  # fmt: skip
+    marks = functools.partial(_mark_given, report)
+    return [m.register_forward_pre_hook(marks, with_kwargs=True).remove for m in model.modules() if type(m) in encoders]
+
+
+def _methods_of(model: nn.Module) -> list[str]:
+    """Names of methods that turn, which nobody replaces."""
+    classes = {kind for m in model.modules() for kind in type(m).__mro__ if kind.__module__.startswith("transformers.")}
+    return sorted(f"{c.__module__}.{c.__qualname__}.{name}" for c in classes for name in vars(c) if FUNCTION.fullmatch(name))
+
+
 def _replace_functions(model: nn.Module, report: Report) -> list[Any]:
     undo = []
-    for place in sorted({type(m).__module__ for m in model.modules()}):
+    kinds = {type(m) for m in model.modules()}
+    for place in sorted({kind.__module__ for kind in kinds}):
         module = sys.modules.get(place)
         if module is None or place.startswith(("torch.", "rotary.")):
             continue
-        for name, value in sorted(vars(module).items()):
-            if not (FUNCTION.fullmatch(name) and callable(value)):
-                continue
+        used = {name for kind in kinds if kind.__module__ == place for name in _named_in(kind)}
+        for name, value in _functions_of(module).items():
             function = _functions.get((place, name))
-            if function is None or vars(module)[name] is not function:
+            if function is None or value is not function:
                 rotation = probe_rotation(value)
                 if rotation is None:
-                    report.left.append(Line(f"{place}.{name}", "none of the library's conventions gives its numbers"))
+                    if name in used:
+                        report.left.append(Line(f"{place}.{name}", "none of the library's conventions gives its numbers"))
                     continue
                 function = _functions[place, name] = Function(module, name, rotation)
                 setattr(module, name, function)
@@ -284,6 +328,7 @@ def _replace_functions(model: nn.Module, report: Report) -> list[Any]:
                     setattr(function.module, function.name, function.own)
 
             undo.append(undo_one)
+    report.left += [Line(name, "a method; functions of a modeling file are replaced") for name in _methods_of(model)]
     return undo
 
 
@@ -298,7 +343,7 @@ def accelerate(model: nn.Module, *, angles: str = "exact") -> Report:
     if model in _undo:
         raise ValueError("this model is accelerated already: restore(model) first")
     report = Report()
-    undo = _replace_functions(model, report)
+    undo = _replace_functions(model, report) + _mark_in_encoders(model, report)
     for name, module in model.named_modules():
         if MODULE.search(type(module).__name__) and not list(module.children()):
             undo.append(_replace_forward(model, module, report, angles, name))

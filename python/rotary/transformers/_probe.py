@@ -31,6 +31,7 @@ class Rotation(NamedTuple):
     layout: str  #: of the default unsqueeze_dim
     unsqueeze_dim: bool  #: takes that argument
     keeps_type: bool  #: gives back the operand's type where the tables are wider
+    without_batch: bool  #: takes [tokens, heads, head_dim] with tables of [tokens, width] too
 
 
 FORMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
@@ -92,10 +93,23 @@ def probe_rotation(function: Callable[..., Any]) -> Rotation | None:
                     narrow = _call(function, *half, *given)
                     first = narrow[0] if isinstance(narrow, tuple) else narrow
                     keeps = isinstance(first, torch.Tensor) and first.dtype == torch.bfloat16
-                    return Rotation(
-                        operands, sin_first, complex_table, form, pairing, direction, layout, "unsqueeze_dim" in names, keeps
+                    found = Rotation(
+                        operands, sin_first, complex_table, form, pairing, direction, layout, "unsqueeze_dim" in names, keeps, False
                     )
+                    return found._replace(without_batch=_without_batch(function, found, cos[0], sin[0], given))
     return None
+
+
+def _without_batch(
+    function: Callable[..., Any], r: Rotation, cos: torch.Tensor, sin: torch.Tensor, given: tuple[torch.Tensor, ...]
+) -> bool:
+    """As the attention of image encoders calls it."""
+    xs = [_numbers(TOKENS, HEADS + i, 2 * PAIRS) for i in range(r.operands)]
+    got = _call(function, *xs, *(table[0] for table in given))
+    want = [_pure.rotate(x, cos, sin, r.pairing, r.direction, "thd") for x in xs]
+    return len(xs) == 1 and _agrees(got, want[0]) or (
+        isinstance(got, tuple) and len(got) == len(want) and all(_agrees(g, w) for g, w in zip(got, want, strict=True))
+    )
 
 
 class Embedding(NamedTuple):

@@ -82,9 +82,14 @@ def test_opcheck(name: str) -> None:
         torch.library.opcheck(torch.ops.rotary.rotate, (x, positions, key, "bhtd"))
         torch.library.opcheck(torch.ops.rotary.rotate_qk, (x, k, positions, key, "bhtd"))
     torch.library.opcheck(torch.ops.rotary.rows, (positions, key, torch.bfloat16))
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
+def test_opcheck_by_rows() -> None:
+    q, k, _ = tensors(ROPES["regrouped"], dtype=torch.float32)
     cos, sin = torch.randn(2, 5, 4), torch.randn(2, 5, 4)
     rest = (cos, sin, False, "interleaved", "forward", "bhtd")
-    torch.library.opcheck(torch.ops.rotary.rotate_by_rows, (q.clone().requires_grad_(), k, *rest))
+    torch.library.opcheck(torch.ops.rotary.rotate_by_rows, (q.requires_grad_(), k, *rest))
 
 
 def test_report_199_compiles_whole_and_once() -> None:
@@ -319,6 +324,21 @@ def test_tensors_that_go_wrong() -> None:
     assert rope.rotate(empty, positions=positions).shape == empty.shape
     with pytest.raises(ValueError, match="make elements overlap"):
         rope.rotate_(torch.zeros(1, 1, 5, 16).expand(2, 3, 5, 16), positions=positions)
+    imaginary = torch.complex(q, q).conj().imag
+    for call in (rope.rotate, rope.rotate_):
+        with pytest.raises(TypeError, match="q: a view with the negative bit, .*resolve_neg"):
+            call(imaginary, positions=positions)
+    assert torch.equal(rt.rotate(rope, imaginary, positions=positions), rope.rotate(-q, positions=positions))
+    wrong: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
+        (q, dict(positions=0, layout="tbhd"), ValueError, 'layout "tbhd": expected bhtd, bthd or thd'),
+        (q[0], dict(positions=0), ValueError, r"q: shape \[3, 5, 16\] has 3 axes, layout bhtd has 4"),
+        (q.sum(), dict(positions=0), ValueError, r"q: shape \[\] has 0 axes"),
+        (q, dict(positions=None), TypeError, "positions: NoneType, expected what Rope.angles takes"),
+        (q, dict(positions="seven"), TypeError, "positions: str"),
+    ]
+    for x, asked, kind, message in wrong:
+        with pytest.raises(kind, match=message):
+            rt.rotate(rope, x, **asked)
     leaf = torch.nn.Parameter(q.clone())
     with pytest.raises(ValueError, match="use rotary.torch, or detach"):
         rope.rotate(leaf, positions=positions)
