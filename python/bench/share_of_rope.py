@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the rotary embedding costs in a real model, before and after accelerate(): Gemma 3 270M on this CPU, prefill of
-512 tokens and decode of single ones, f32 and bf16. Both ways take turns in one run; medians. With one thread the times
-are those of the processor, which other programs on the machine disturb little; with more they are those of the clock.
+512 tokens and decode of single ones, f32 and bf16, as the table of docs/python.md: milliseconds, and the share of the
+whole. Both ways take turns in one run; medians. With one thread the times are those of the processor, which other programs
+on the machine disturb little; with more they are those of the clock.
 
     python python/bench/share_of_rope.py [ROUNDS [THREADS]]
 """
@@ -58,7 +59,6 @@ def measured(model, work):
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 7
     torch.set_num_threads(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
-    torch.set_num_threads(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     warnings.simplefilter("ignore")
@@ -66,7 +66,8 @@ def main():
         assemble(Path(folder) / MODEL_NAME)
         loaded = AutoModelForCausalLM.from_pretrained(folder, gguf_file=MODEL_NAME, dtype=torch.float32).eval()
     ids = torch.randint(3, 50000, (1, 512), generator=torch.Generator().manual_seed(1))
-    print(f"{torch.get_num_threads()} threads, {rounds} rounds")
+    count = torch.get_num_threads()
+    print(f"| {count} thread{'s' if count > 1 else ''} | before | after |\n| --- | --- | --- |")
     for dtype in (torch.float32, torch.bfloat16):
         model = loaded
         for parameter in model.parameters():  # and not the buffers: a model that is loaded in bf16 keeps its frequencies
@@ -80,7 +81,7 @@ def main():
             for t in range(64, 96):
                 out = model(ids[:, t : t + 1], past_key_values=out.past_key_values, use_cache=True)
 
-        for name, work in (("prefill 512", prefill), ("decode 32", decode)):
+        for name, work in (("prefill of 512", prefill), ("32 steps of decode", decode)):
             times = {"before": [], "after": []}
             with torch.inference_mode():
                 work()
@@ -89,10 +90,12 @@ def main():
                     rotary.transformers.accelerate(model, angles="fp32")
                     times["after"].append(measured(model, work))
                     rotary.transformers.restore(model)
-            for when, spent in times.items():
-                whole, rope = (statistics.median(x) for x in zip(*spent))
-                share = statistics.median(r / w for w, r in spent)
-                print(f"{str(dtype):15} {name:12} {when:7} {whole * 1e3:9.1f} ms, rotary {rope * 1e3:8.2f} ms, {share:6.2%}")
+            cells = []
+            for spent in times.values():
+                share = statistics.median(rope / whole for whole, rope in spent)
+                cells.append(f"{statistics.median(rope for _, rope in spent) * 1e3:.1f} ms, {share:.2%}")
+            kind = {torch.float32: "f32", torch.bfloat16: "bf16"}[dtype]
+            print(f"| {kind}, {name} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

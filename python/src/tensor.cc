@@ -161,6 +161,19 @@ bool requires_gradient(nb::handle tensor) {
   return answer.ptr() == Py_True;
 }
 
+namespace {
+
+/// PyTorch keeps the imaginary part of a conjugate as a view whose elements are to be negated, which DLPack does not
+/// say. Such a view is of every second number.
+bool is_negated(nb::handle tensor, const nb::dlpack::dltensor& described) {
+  if (described.strides == nullptr) return false;
+  for (int i = 0; i < described.ndim; ++i)
+    if (described.shape[i] > 1 && std::abs(described.strides[i]) == 1) return false;
+  return nb::hasattr(tensor, "is_neg") && nb::cast<bool>(tensor.attr("is_neg")());
+}
+
+}  // namespace
+
 Tensor::Tensor(nb::handle object, const char* name, Access access, Graph graph)
     : object_(object), name_(name) {
   try {
@@ -198,6 +211,9 @@ bool Tensor::from_exchange(Graph graph) {
     const auto message = nb::cast<std::string>(nb::str(cause.value()));
     raise_type(std::string(name_) + ": " + kind_of(object_) + ": " + message.substr(0, message.find('\n')));
   }
+  if (is_negated(object_, tensor))
+    raise_type(std::string(name_) +
+               ": a view with the negative bit, expected numbers as they are: resolve_neg()");
   take(tensor);
   return true;
 }

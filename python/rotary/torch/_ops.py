@@ -253,8 +253,20 @@ def to_onnx() -> bool:
     return torch.compiler.is_compiling() and torch.onnx.is_in_onnx_export()
 
 
+_TOKENS = {"bhtd": 2, "bthd": 1, "thd": 0}  #: the axis
+
+
+def tokens_of(x: torch.Tensor, layout: str) -> int:
+    """ValueError: another layout, or another number of axes."""
+    if layout not in _TOKENS:
+        raise ValueError(f'layout "{layout}": expected bhtd, bthd or thd')
+    if x.ndim != len(layout):
+        raise ValueError(f"q: shape {list(x.shape)} has {x.ndim} axes, layout {layout} has {len(layout)}")
+    return x.shape[_TOKENS[layout]]
+
+
 def positions_tensor(positions: Any, x: torch.Tensor, tokens: int, axes: int) -> torch.Tensor:
-    """Positions as a tensor on the device of x: an int or a range counts the same on every axis."""
+    """Positions as a tensor on the device of x: an int or a range counts the same on every axis. TypeError: no numbers."""
     if isinstance(positions, torch.Tensor):
         return positions
     if isinstance(positions, Positions):
@@ -264,7 +276,10 @@ def positions_tensor(positions: Any, x: torch.Tensor, tokens: int, axes: int) ->
     elif isinstance(positions, range):
         made = torch.arange(positions.start, positions.stop, positions.step, device=x.device)
     else:
-        return torch.as_tensor(positions, device=x.device)
+        try:
+            return torch.as_tensor(positions, device=x.device)
+        except (RuntimeError, TypeError) as error:
+            raise TypeError(f"positions: {type(positions).__name__}, expected what Rope.angles takes") from error
     return made if axes == 1 else made.expand(axes, 1, -1)
 
 
@@ -282,7 +297,7 @@ def rotate(
 
     positions: a tensor of [tokens], [batch, tokens] or [axes, batch, tokens] on the device of q, or whatever
     Rope.angles takes. layout: bhtd, bthd or thd."""
-    tokens = q.shape[{"bhtd": -2, "bthd": -3, "thd": 0}[layout]]
+    tokens = tokens_of(q, layout)
     key, axes = described(rope)
     at = positions_tensor(positions, q, tokens, axes)
     if at.requires_grad or to_onnx() or _pure.transformed():
