@@ -202,6 +202,11 @@ void bind_angles(nb::module_& m) {
           "that is\n"
           "using these angles in another thread goes on with the old ones.")
       .def(
+          "__copy__", [](const PyAngles& a) { return a; }, nb::sig("def __copy__(self) -> Angles"))
+      .def(
+          "__deepcopy__", [](const PyAngles& a, nb::handle) { return a; }, "memo"_a,
+          nb::sig("def __deepcopy__(self, memo: typing.Any) -> Angles"))
+      .def(
           "__len__", [](const PyAngles& a) { return a.angles->tokens(); }, "Tokens.")
       .def("__repr__", [](const PyAngles& a) {
         return "Angles(batch=" + std::to_string(a.angles->batch()) +

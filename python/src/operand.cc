@@ -51,7 +51,7 @@ void Written::add(const PyOperand& around, const char* name, Layout layout, Tens
   if (!around.norm.is_none()) options.norm = norm_of(nb::cast<const PyNorm&>(around.norm), name, graph);
   if (nb::try_cast(around.scale, options.scale)) return;
   const nb::object numbers = nb::module_::import_("numpy").attr("asarray")(around.scale, "float32");
-  if (!nb::try_cast(numbers.attr("tolist")(), scales_))
+  if (!nb::try_cast(numbers.attr("tolist")(), scales_) || scales_.empty())
     raise_value(std::string(name) + ": scale: expected a number, or one a head");
   options.head_scales = scales_;
 }

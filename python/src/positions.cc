@@ -234,6 +234,11 @@ void bind_positions(nb::module_& m) {
             return nb::isinstance<Positions>(other) && p == nb::cast<const Positions&>(other);
           },
           nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def(
+          "__copy__", [](const Positions& p) { return p; }, nb::sig("def __copy__(self) -> Positions"))
+      .def(
+          "__deepcopy__", [](const Positions& p, nb::handle) { return p; }, "memo"_a,
+          nb::sig("def __deepcopy__(self, memo: typing.Any) -> Positions"))
       .def("__repr__", [](const Positions& p) {
         return "Positions(axes=" + std::to_string(p.axes()) + ", batch=" + std::to_string(p.batch()) +
                ", tokens=" + std::to_string(p.tokens()) + ")";

@@ -17,7 +17,12 @@ std::vector<double> doubles(nb::handle object, const char* name) {
 }
 
 double number_of(const nb::dict& dict, const char* key, double otherwise) {
-  return dict.contains(key) ? nb::cast<double>(dict[key]) : otherwise;
+  if (!dict.contains(key)) return otherwise;
+  double number = 0;
+  const nb::object value = dict[key];
+  if (!nb::try_cast(value, number))
+    raise_type("xpos: " + std::string(key) + ": " + kind_of(value) + ", expected a number");
+  return number;
 }
 
 std::optional<Xpos> xpos_of(nb::object object) {
@@ -35,7 +40,11 @@ std::optional<Xpos> xpos_of(nb::object object) {
   xpos.scale_base = number_of(dict, "scale_base", xpos.scale_base);
   xpos.centre = number_of(dict, "centre", xpos.centre);
   xpos.gamma = number_of(dict, "gamma", xpos.gamma);
-  xpos.keys = dict.contains("keys") && nb::cast<bool>(dict["keys"]);
+  if (dict.contains("keys")) {
+    const nb::object keys = dict["keys"];
+    if (!PyBool_Check(keys.ptr())) raise_type("xpos: keys: " + kind_of(keys) + ", expected a bool");
+    xpos.keys = keys.ptr() == Py_True;
+  }
   return xpos;
 }
 

@@ -172,6 +172,25 @@ bool is_negated(nb::handle tensor, const nb::dlpack::dltensor& described) {
   return nb::hasattr(tensor, "is_neg") && nb::cast<bool>(tensor.attr("is_neg")());
 }
 
+/// A storage that has been let go lies at null, and views of it at their offset from there. No other memory lies that
+/// low but a small program's, so what this asks costs a call in rare cases alone.
+bool is_nowhere(nb::handle tensor, const nb::dlpack::dltensor& described) {
+  constexpr std::uint64_t low = std::uint64_t{1} << 40;
+  const auto address = reinterpret_cast<std::uintptr_t>(described.data) + described.byte_offset;
+  if (address >= low ||
+      std::find(described.shape, described.shape + described.ndim, 0) != described.shape + described.ndim)
+    return false;
+  if (!nb::hasattr(tensor, "storage_offset")) return address == 0;
+  return address == nb::cast<std::uint64_t>(tensor.attr("storage_offset")()) * (described.dtype.bits / 8);
+}
+
+/// Tensors that stand for others (fake, functional, wrapped) say so by a __torch_dispatch__ of their own.
+bool dispatches_in_python(nb::handle tensor) {
+  static PyObject* const attribute = PyUnicode_InternFromString("__torch_dispatch__");
+  if (tensor.type().ptr() == torch.tensor || !is_torch(tensor)) return false;
+  return !tensor.type().attr(attribute).is(nb::handle(torch.tensor).attr(attribute));
+}
+
 }  // namespace
 
 Tensor::Tensor(nb::handle object, const char* name, Access access, Graph graph)
@@ -205,12 +224,17 @@ bool Tensor::from_exchange(Graph graph) {
   if (graph == Graph::refused && requires_gradient(object_))
     raise_value(std::string(name_) +
                 ": requires a gradient, which this call cannot record: use rotary.torch, or detach()");
+  if (dispatches_in_python(object_))
+    raise_type(std::string(name_) + ": " + kind_of(object_) +
+               " stands for other tensors; rotary.torch takes it");
   nb::dlpack::dltensor tensor;
   if (api->describe(object_.ptr(), &tensor) != 0) {
     const nb::python_error cause;
     const auto message = nb::cast<std::string>(nb::str(cause.value()));
     raise_type(std::string(name_) + ": " + kind_of(object_) + ": " + message.substr(0, message.find('\n')));
   }
+  if (is_nowhere(object_, tensor))
+    raise_value(std::string(name_) + ": null pointer, its storage has been let go");
   if (is_negated(object_, tensor))
     raise_type(std::string(name_) +
                ": a view with the negative bit, expected numbers as they are: resolve_neg()");

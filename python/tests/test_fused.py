@@ -130,6 +130,7 @@ def test_what_is_refused() -> None:
         (turned(norm=RmsNorm(weight, -1)), ValueError, "q: norm: epsilon -1"),
         (turned(scale=float("nan")), ValueError, "q: scale nan, expected a finite number"),
         (turned(scale=[1, 2, 3]), ValueError, "q: 3 head_scales, expected one for each of 2 heads"),
+        (turned(scale=[]), ValueError, "q: scale: expected a number, or one a head"),
         (turned(scale=[[1, 2]]), ValueError, "q: scale: expected a number, or one a head"),
         (turned(overflow="wrap"), ValueError, 'overflow "wrap": expected saturate or special'),
         (lambda: Operand(Operand(x)), TypeError, "x: an Operand already"),

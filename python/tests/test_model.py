@@ -180,6 +180,16 @@ def test_xpos() -> None:
         rotary.Rope(16, xpos=5)  # type: ignore[arg-type]
 
 
+def test_xpos_that_cannot_be() -> None:
+    wrong: list[tuple[Any, str]] = [
+        (rotary.Xpos("512"), "xpos: scale_base: str, expected a number"),  # type: ignore[arg-type]
+        ({"keys": 1}, "xpos: keys: int, expected a bool"),
+    ]
+    for xpos, message in wrong:
+        with pytest.raises(TypeError, match=message):
+            rotary.Rope(16, xpos=xpos)
+
+
 def test_the_moving_centre_of_xpos_is_flash_attentions() -> None:
     for case in json.loads((DATA / "flash_attn_xpos.json").read_text())["cases"]:
         for keys, end in ((False, ""), (True, "_k")):

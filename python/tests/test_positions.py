@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Positions from whatever a caller has."""
 
+import copy
 from typing import Any
 
 import ml_dtypes
@@ -140,3 +141,16 @@ def test_refused_by_the_makers() -> None:
         Positions.axes([range(3), range(4)])
     with pytest.raises(MemoryError):
         Positions.ids(np.broadcast_to(np.int64(0), (2**20, 2**22)))
+
+
+def test_copies() -> None:
+    """Positions do not change; a copy of Angles keeps its own when the other is filled anew."""
+    positions = rotary.Positions.range(700, 703)
+    angles = rotary.Rope(8).angles(positions)
+    for again in (copy.copy, copy.deepcopy):
+        assert again(positions) == positions
+        kept = again(angles)
+        angles.refill(range(5, 8))
+        assert np.array_equal(kept.cos(), rotary.Rope(8).angles(positions).cos())
+        assert np.array_equal(angles.cos(), rotary.Rope(8).angles(range(5, 8)).cos())
+        angles.refill(positions)

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections import OrderedDict
+from typing import Any, TypeAlias
 
 import torch
 
@@ -28,6 +29,10 @@ class Turned:
     def made(self, cos: torch.Tensor, sin: torch.Tensor) -> bool:
         """These are the two, and nobody has written into them since."""
         return getattr(sin, "rotary_sin_of", None) is self and self.versions == (cos._version, sin._version)
+
+    def __reduce__(self) -> Any:
+        """A copy of a table, pickled or deep, is a table like any other; torch.load(weights_only=True) takes the type."""
+        return OrderedDict, ()
 
     def head(self, width: int, pairing: str, direction: str = "forward") -> Rope:
         """The rope around a head of that width. ValueError where it leaves the head."""
@@ -100,7 +105,7 @@ def _needs_each_lane(cos: torch.Tensor, sin: torch.Tensor) -> bool:
     it."""
     if torch.compiler.is_compiling():
         return False
-    if cos.device.type != "cpu" or wants_gradient(cos, sin):
+    if cos.device.type != "cpu" or type(cos) is not torch.Tensor or wants_gradient(cos, sin):
         return True
     half = cos.shape[-1] // 2
     return not (torch.equal(cos[..., :half], cos[..., half:]) and torch.equal(sin[..., :half], sin[..., half:]))

@@ -62,7 +62,8 @@ class RotaryEmbedding(nn.Module):
         """x gives the type and the device. position_ids: [batch, tokens], or [axes, batch, tokens]. Returns two tensors
         [batch, tokens, rotary_dim], in halves, A included."""
         rope = self.rope_of(layer_type)
-        if torch.compiler.is_compiling() or position_ids.device.type != "cpu" or x.device.type != "cpu":
+        plain = type(position_ids) is torch.Tensor and position_ids.device.type == x.device.type == "cpu"
+        if torch.compiler.is_compiling() or not plain:
             at = position_ids.to(x.device)
             if to_onnx():
                 return rows_elsewhere(rope, at, x.dtype)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 from .._core import Rope
 
@@ -15,8 +16,10 @@ _constants: dict[tuple[Rope, str, torch.dtype], tuple[torch.Tensor, torch.Tensor
 
 
 def transformed() -> bool:
-    """Whether torch.vmap, torch.func.grad or another of their kind is at work."""
-    return not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active()
+    """Whether torch.vmap, torch.func.grad or another of their kind is at work, or forward-mode gradients."""
+    if torch.compiler.is_compiling():
+        return False
+    return forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active()
 
 
 def _numbers(rope: Rope, device: torch.device, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:

@@ -8,6 +8,7 @@ import re
 import sys
 import types
 import weakref
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -58,6 +59,9 @@ class Tables:
         self.kept: dict[Function, _Kept] = {}  #: the last call of each function
         for at, table in enumerate(tables):
             table.rotary_tables, table.rotary_at = self, at  # type: ignore[attr-defined]
+
+    def __reduce__(self) -> Any:
+        return OrderedDict, ()  # as Turned: a copy of a table belongs to nobody
 
     def order(self, tables: tuple[torch.Tensor, ...]) -> tuple[int, ...] | None:
         """Which of the module's tables these are; None where one is not, or somebody has written into it since."""
@@ -127,7 +131,7 @@ class Function:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not torch.compiler.is_compiling() and len(args) >= self.given:
             mark = getattr(args[self.operands], "rotary_tables", None)
-            if mark is not None:
+            if isinstance(mark, Tables):
                 kept = None if kwargs else mark.kept.get(self)
                 turned = None if kept is None else self._again(kept, args)
                 if turned is None:
@@ -278,7 +282,7 @@ def _mark_given(report: Report, module: nn.Module, args: Any, kwargs: dict[str, 
     """Tables that a model has made of a module's, as encoders do that sort their tokens by windows. Those of inference mode
     do not tell when somebody writes into them; they stay the model's own affair."""
     tables = _tensors(kwargs.get("position_embeddings"))
-    if tables and not any(hasattr(t, "rotary_tables") or t.is_inference() for t in tables):
+    if tables and not any(isinstance(getattr(t, "rotary_tables", None), Tables) or t.is_inference() for t in tables):
         Tables(report, tables)
 
 

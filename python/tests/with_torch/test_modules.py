@@ -2,7 +2,9 @@
 """Modules and functions with the signatures people know."""
 
 import copy
+import io
 import json
+import pickle
 from typing import Any
 
 import numpy as np
@@ -208,3 +210,20 @@ def test_layers_with_ropes_of_their_own() -> None:
         rt.RotaryEmbedding(CONFIG, layer_type="middle")
     with pytest.raises(ValueError, match="the ropes are local, global"):
         embedding(x, ids)
+
+
+def test_tables_are_copied_and_saved_as_tables() -> None:
+    """Copies of the tables that remember their angles are plain ones, for pickle, deepcopy and torch.load's safe mode."""
+    q = torch.randn(1, 2, 3, 16)
+    embedding = rt.RotaryEmbedding(rotary.Rope(16))
+    cos, sin = embedding(q, torch.arange(700, 703)[None])
+    file = io.BytesIO()
+    torch.save((cos, sin), file)
+    file.seek(0)
+    want = rt.apply_rotary_pos_emb(q, q, cos.clone(), sin.clone())[0]
+    copies = (copy.deepcopy((cos, sin)), pickle.loads(pickle.dumps((cos, sin))), torch.load(file, weights_only=True))
+    for cos_again, sin_again in copies:
+        assert torch.equal(cos, cos_again) and torch.equal(sin, sin_again)
+        torch.testing.assert_close(rt.apply_rotary_pos_emb(q, q, cos_again, sin_again)[0], want)
+    for module in (copy.deepcopy(embedding), pickle.loads(pickle.dumps(embedding))):
+        assert torch.equal(module(q, torch.arange(700, 703)[None])[0], cos)

@@ -263,6 +263,12 @@ def test_transforms_and_modes_go_through_the_operator() -> None:
     assert "rotary.rotate_qk.default" in seen
     with FakeTensorMode(allow_non_fake_inputs=True):
         assert type(rt.rotate(rope, q, k, positions=positions)[1]).__name__ == "FakeTensor"
+        x, ids = torch.empty(1, 2, 5, 16), torch.arange(5)[None]
+        cos, sin = rt.RotaryEmbedding(rope)(x, ids)
+        assert type(rt.apply_rotary_pos_emb(x, x, cos, sin)[0]) is type(cos) is type(x)
+    for call in (lambda: rope.rotate_(x, positions=0), lambda: rope.rotate(q, positions=ids), lambda: rope.angles(ids)):
+        with pytest.raises(TypeError, match="FakeTensor stands for other tensors; rotary.torch takes it"):
+            call()
     with torch.inference_mode():
         assert all(torch.equal(a, b) for a, b in zip(rt.rotate(rope, q, k, positions=positions), want, strict=True))
     for x in (q, q.clone().requires_grad_()):
@@ -272,6 +278,7 @@ def test_transforms_and_modes_go_through_the_operator() -> None:
     assert rt.rotate(rope, q, k.clone().requires_grad_(), positions=positions)[1].requires_grad
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")  # by PyTorch itself, in its forward gradients
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", ["plain", "mrope"])
 def test_transforms_of_functions(name: str, layout: str) -> None:
@@ -295,6 +302,10 @@ def test_transforms_of_functions(name: str, layout: str) -> None:
     torch.testing.assert_close(each, 2 * many_q)
     p = positions.double().requires_grad_()
     rt.rotate(rope, q, positions=p, layout=layout).sum().backward()
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(q, k)
+        tangent = torch.autograd.forward_ad.unpack_dual(turn(dual, k, positions)[0]).tangent
+    torch.testing.assert_close(tangent, rt.rotate(rope, k, positions=positions, layout=layout))
 
 
 @pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2, torch.int8, torch.bfloat16])
@@ -355,6 +366,13 @@ def test_memory_that_is_gone() -> None:
     for call in (ROPES["plain"].rotate_, ROPES["plain"].rotate):
         with pytest.raises(ValueError, match="q: null pointer"):
             call(q, positions=0)
+    whole, ids = torch.randn(4, 2, 3, 16), torch.arange(9)
+    views = whole[2:], ids[5:8]
+    for owner in (whole, ids):
+        owner.untyped_storage().resize_(0)
+    for call in (lambda: ROPES["plain"].rotate(views[0], positions=0), lambda: ROPES["plain"].angles(views[1])):
+        with pytest.raises(ValueError, match="null pointer, its storage has been let go"):
+            call()
     want = ROPES["plain"].rotate(torch.ones(1, 2, 3, 16), positions=torch.arange(600, 603))
     view = np.from_dlpack(torch.ones(1, 2, 3, 16))[...]  # the tensor itself is gone
     assert np.array_equal(ROPES["plain"].rotate(view, positions=torch.arange(600, 603).numpy()), want.numpy())
