@@ -2,6 +2,7 @@
 // rotate and rotate_, and the forms that rotary.torch calls.
 #include "operand.hpp"
 #include "positions.hpp"
+#include "pytorch.hpp"
 #include "rope.hpp"
 #include "threads.hpp"
 

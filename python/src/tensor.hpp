@@ -69,8 +69,6 @@ class Tensor {
   nb::ndarray<nb::ro> lent_read_only_;
 };
 
-/// False of what has no such attribute.
-bool requires_gradient(nb::handle tensor);
 /// numpy.empty(shape, dtype).
 nb::object numpy_empty(std::span<const std::int64_t> shape, const char* dtype);
 /// A copy of numbers as a numpy array.

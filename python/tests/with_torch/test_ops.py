@@ -336,7 +336,7 @@ def test_tensors_that_go_wrong() -> None:
     with pytest.raises(ValueError, match="make elements overlap"):
         rope.rotate_(torch.zeros(1, 1, 5, 16).expand(2, 3, 5, 16), positions=positions)
     imaginary = torch.complex(q, q).conj().imag
-    for call in (rope.rotate, rope.rotate_):
+    for call in (rope.rotate_, rope.rotate):
         with pytest.raises(TypeError, match="q: a view with the negative bit, .*resolve_neg"):
             call(imaginary, positions=positions)
     assert torch.equal(rt.rotate(rope, imaginary, positions=positions), rope.rotate(-q, positions=positions))
@@ -370,9 +370,9 @@ def test_memory_that_is_gone() -> None:
     views = whole[2:], ids[5:8]
     for owner in (whole, ids):
         owner.untyped_storage().resize_(0)
-    for call in (lambda: ROPES["plain"].rotate(views[0], positions=0), lambda: ROPES["plain"].angles(views[1])):
+    for asked in (lambda: ROPES["plain"].rotate(views[0], positions=0), lambda: ROPES["plain"].angles(views[1])):
         with pytest.raises(ValueError, match="null pointer, its storage has been let go"):
-            call()
+            asked()
     want = ROPES["plain"].rotate(torch.ones(1, 2, 3, 16), positions=torch.arange(600, 603))
     view = np.from_dlpack(torch.ones(1, 2, 3, 16))[...]  # the tensor itself is gone
     assert np.array_equal(ROPES["plain"].rotate(view, positions=torch.arange(600, 603).numpy()), want.numpy())
