@@ -64,6 +64,7 @@ class AdjacentRow {
   }
 
   static HWY_INLINE std::int64_t offset_of(std::int64_t pair) { return 2 * pair; }
+  static constexpr bool streams = false;
 
 #if !HWY_HAVE_SCALABLE
   static constexpr int group_pairs = step / 2;
@@ -152,6 +153,7 @@ class AdjacentWordsRow {
   }
 
   static HWY_INLINE std::int64_t offset_of(std::int64_t pair) { return 2 * pair; }
+  static constexpr bool streams = false;
 
 #if !HWY_HAVE_SCALABLE
   static constexpr int group_pairs = step;

@@ -155,6 +155,23 @@ class HalvesRow {
     std::int64_t y_;
   };
 
+  /// Turns a head of so many pairs, met in the order of its addresses: all x are in registers before the first y.
+  static constexpr bool streams = !is_bf16<Element>;
+  template <int pairs>
+  HWY_INLINE void stream(const Element* in, Element* out) const {
+    constexpr int lanes = hn::MaxLanes(D()), n = pairs / lanes;
+    const auto sign = hn::Set(D(), sign_);
+    hn::Vec<D> x[n];
+    for (int i = 0; i < n; ++i) x[i] = load(D(), in + i * lanes);
+    for (int i = 0; i < n; ++i) {
+      const int at = i * lanes;
+      auto y = load(D(), in + pairs + at);
+      turn_pairs(x[i], y, load(D(), cos_ + at), hn::Xor(load(D(), sin_ + at), sign));
+      store(D(), x[i], out + at);
+      store(D(), y, out + pairs + at);
+    }
+  }
+
   /// Half of a group or less that comes in order: a vector of x and one of y, packed together.
   template <class Tag>
   class HeldVector {

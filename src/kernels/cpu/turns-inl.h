@@ -104,15 +104,24 @@ HWY_INLINE EachHead<elements, Turn> each_head(const Turn& turn, const RotateArgs
 }
 
 /// Some heads in passes, then the next ones: parts of a row stay in registers over them. Beyond the caches the order of
-/// addresses is worth more, and it is one at a time.
+/// addresses is worth more, and they turn one at a time.
 template <class Turns>
 struct InPasses {
   template <class Element>
   HWY_INLINE void operator()(const Element* in, Element* out, std::int64_t in_stride, std::int64_t out_stride,
                              std::int64_t heads, std::int64_t fetched) const {
     constexpr std::int64_t some = 4096 / (Turns::elements * static_cast<std::int64_t>(sizeof(Element)));
-    constexpr std::int64_t beyond_caches = std::int64_t{1} << 25;
-    const std::int64_t most = args.bytes >= beyond_caches ? 1 : std::max<std::int64_t>(some, 4);
+    const bool beyond_caches = args.bytes >= std::int64_t{1} << 24;
+    if constexpr (Turns::Row::streams) {
+      if (beyond_caches) {
+        for (; heads > 0; --heads, in += in_stride, out += out_stride) {
+          if (fetched != 0) fetch_head<Turns::elements>(in + fetched, args.pairs);
+          row.template stream<Turns::elements / 2>(in, out);
+        }
+        return;
+      }
+    }
+    const std::int64_t most = beyond_caches ? 1 : std::max<std::int64_t>(some, 4);
     for (; heads > 0; heads -= most, in += most * in_stride, out += most * out_stride) {
       for (int pass = 0; pass < Turns::passes; ++pass) {
         const std::int64_t offset = Turns::offset(pass);

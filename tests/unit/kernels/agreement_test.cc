@@ -18,7 +18,8 @@ void for_all_shapes(const Test& test) {
         for (const bool conjugate : {false, true}) {
           for (const std::vector<std::int64_t>& heads :
                {std::vector<std::int64_t>{1}, {8, 2}, {2, 8}, {1, 1}}) {
-            test(Shape{in, out, conjugate, 1 + count % 3, pairs, heads, 1, count % 5 == 0});
+            const std::int64_t bytes = count % 2 == 0 ? 0 : std::int64_t{1} << 30;  // wide heads mind it
+            test(Shape{in, out, conjugate, 1 + count % 3, pairs, heads, 1, count % 5 == 0, bytes});
             ++count;
           }
         }

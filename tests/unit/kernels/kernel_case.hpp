@@ -63,6 +63,7 @@ struct Shape {
   std::vector<std::int64_t> heads = {1};
   std::int64_t lane_stride = 1;
   bool head_major = false;
+  std::int64_t call_bytes = 0;  ///< as the kernel is told
 
   std::int64_t width() const { return (2 * pairs + 3) * lane_stride; }
   std::int64_t head_stride() const { return head_major ? tokens * width() + 1 : width(); }
@@ -79,7 +80,8 @@ inline std::ostream& operator<<(std::ostream& out, const Shape& shape) {
   out << word(shape.in_lanes) << " to " << word(shape.out_lanes) << (shape.conjugate ? ", conjugate" : "")
       << ", tokens " << shape.tokens << ", pairs " << shape.pairs << ", heads";
   for (const auto heads : shape.heads) out << ' ' << heads;
-  return out << ", lane stride " << shape.lane_stride << (shape.head_major ? ", head-major" : "");
+  return out << ", lane stride " << shape.lane_stride << (shape.head_major ? ", head-major" : "")
+             << ", of a call of " << shape.call_bytes << " bytes";
 }
 
 /// Everything but the pointers.
@@ -92,6 +94,7 @@ inline RotateArgs args_of(const Shape& shape, DType dtype) {
   args.conjugate = shape.conjugate;
   args.tokens = shape.tokens;
   args.pairs = shape.pairs;
+  args.bytes = shape.call_bytes;
   for (std::size_t n = 0; n < shape.heads.size(); ++n) {
     const auto token = shape.token_stride(shape.heads[n]), head = shape.head_stride();
     args.operand[n] = {nullptr, nullptr, shape.heads[n],   token, head, shape.lane_stride,
