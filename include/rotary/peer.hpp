@@ -34,7 +34,8 @@ ROTARY_API std::optional<Peer> peer_from_name(std::string_view word) noexcept;
 /// One rope of a model as a peer computes it.
 struct PeerRope {
   Peer peer;
-  /// Error (unsupported): the peer has no such scaling type, or wants a key that the file lacks.
+  /// Error (unsupported): the peer has no such scaling type, or wants a key that the file lacks; or nothing is known of
+  /// its code for such a rope, which is_known then says.
   Result<Rope> rope;
   /// What the peer does otherwise than this library, where it changed a number: a sentence each.
   std::vector<std::string> reasons = {};
@@ -42,6 +43,7 @@ struct PeerRope {
   std::optional<LengthRule> length_rule = {};
   /// The same in a sentence; empty for types that do not depend on the length.
   std::string length_words = {};
+  bool is_known = true;
 };
 
 /// How far two ropes of the same width are apart.

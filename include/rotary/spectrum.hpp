@@ -33,6 +33,15 @@ struct SpectrumOptions {
   std::optional<std::int64_t> length = {};
 };
 
+/// One schedule of a joined spectrum.
+struct SpectrumPart {
+  std::int64_t pairs = 0;
+  std::optional<double> base = {};  ///< empty: frequencies of the caller's own
+  Scaling scaling = {};
+
+  friend bool operator==(const SpectrumPart&, const SpectrumPart&) = default;
+};
+
 class ROTARY_API Spectrum {
  public:
   /// The widest rotary window, lanes.
@@ -57,8 +66,7 @@ class ROTARY_API Spectrum {
 
   /// One spectrum for several axes, each with a schedule of its own: the pairs of parts[a] follow axis a and
   /// lie, in their order, where axis_map has axis a (Cosmos: one NtkAlpha an axis, in runs; LTX-Video: three
-  /// Ltx, in turns). The parts have one axis each and the same attention_factor and softmax_factor. Base and
-  /// scaling are not known any more.
+  /// Ltx, in turns). The parts have one axis each and the same attention_factor and softmax_factor.
   static Result<Spectrum> join(std::span<const Spectrum> parts, AxisOrder order = AxisOrder::contiguous);
 
   /// Axes of equal standing: axis a has rotary_dims[a] lanes and the schedule base^(-2i / rotary_dims[a]) of
@@ -90,9 +98,12 @@ class ROTARY_API Spectrum {
   /// Multiplies 1/sqrt(head_dim) on the attention side; never folded into A.
   double softmax_factor() const noexcept { return softmax_factor_; }
 
-  /// The base, or empty for frequencies of the caller's own.
+  /// The base; empty for frequencies of the caller's own, and of parts with several.
   std::optional<double> base() const noexcept { return base_; }
+  /// Of joined parts, theirs where all have the same; else none, and parts() has each one's.
   const Scaling& scaling() const noexcept { return scaling_; }
+  /// What join put together, in its order; empty for a spectrum of one formula or list.
+  std::span<const SpectrumPart> parts() const noexcept { return parts_; }
   /// Of divided_by, or empty.
   std::span<const double> divisors() const noexcept { return divisors_; }
 
@@ -107,6 +118,7 @@ class ROTARY_API Spectrum {
   std::optional<double> base_;
   Scaling scaling_;
   std::vector<double> divisors_;
+  std::vector<SpectrumPart> parts_;
 };
 
 }  // namespace rotary

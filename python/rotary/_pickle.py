@@ -24,7 +24,9 @@ def reduce(rope: Rope) -> tuple[Any, tuple[dict[str, Any]]]:
     }
     named = {"base": rope.base, "scaling": rope.scaling, "rotary_dim": rope.rotary_dim}
     own = {"inv_freq": rope.inv_freq.tolist(), "attention_factor": rope.attention_factor}
-    for numbers in (named, own) if rope.base is not None else (own,):
+    parts = [{"parts": rope.parts, "axis_order": order} for order in ("contiguous", "round_robin", "interleaved")]
+    known: list[dict[str, Any]] = parts if rope.parts else [named] if rope.base is not None else []
+    for numbers in (*known, own):
         try:
             if Rope(**shared, **numbers) == rope:
                 return _made, (shared | numbers,)

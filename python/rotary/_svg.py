@@ -62,7 +62,7 @@ def wavelengths(rope: Rope) -> str:
     alone, and the lengths that the model states."""
     used = _wavelengths(rope.inv_freq.tolist())
     plain: list[tuple[int, float]] = []
-    if rope.base is not None and rope.scaling["rope_type"] != "default":
+    if rope.base is not None and not rope.parts and rope.scaling["rope_type"] != "default":
         plain = _wavelengths([rope.base ** (-i / rope.pairs) for i in range(rope.pairs)])
     lengths = [
         (tokens, words, colour)

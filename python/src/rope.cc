@@ -53,6 +53,36 @@ nb::object py_xpos(const std::optional<Xpos>& xpos) {
   return plain_data("Xpos")(xpos->scale_base, xpos->centre, xpos->gamma, xpos->keys);
 }
 
+/// One schedule an axis, each as {"rotary_dim", "base", "scaling"}.
+Spectrum joined(const std::vector<nb::dict>& parts, const std::string& axis_order,
+                std::optional<std::int64_t> length) {
+  std::vector<Spectrum> spectra;
+  for (const nb::dict& part : parts) {
+    for (const char* key : {"rotary_dim", "base", "scaling"})
+      if (!part.contains(key))
+        raise_value("parts: each has rotary_dim, base and scaling; \"" + std::string(key) + "\" is missing");
+    if (part["base"].is_none())
+      raise_value("parts: base None: frequencies of the caller's own are no schedule");
+    spectra.push_back(take(Spectrum::make({.rotary_dim = nb::cast<std::int64_t>(part["rotary_dim"]),
+                                           .base = nb::cast<double>(part["base"]),
+                                           .scaling = to_scaling(part["scaling"]),
+                                           .length = length})));
+  }
+  return take(Spectrum::join(spectra, axis_order_of(axis_order)));
+}
+
+nb::list parts_of(const Spectrum& spectrum) {
+  nb::list parts;
+  for (const SpectrumPart& part : spectrum.parts()) {
+    nb::dict dict;
+    dict["rotary_dim"] = 2 * part.pairs;
+    dict["base"] = part.base;
+    dict["scaling"] = to_dict(part.scaling);
+    parts.append(dict);
+  }
+  return parts;
+}
+
 /// Another head around the same frequencies.
 PyRope replaced(const PyRope& self, std::optional<std::int64_t> head_dim,
                 std::optional<std::int64_t> rotary_offset, const std::optional<std::string>& pairing,
@@ -71,9 +101,11 @@ void make(PyRope* self, std::optional<std::int64_t> head_dim, double base, nb::o
           std::vector<std::int64_t> axis_sections, const std::string& axis_order,
           std::optional<std::vector<std::uint8_t>> axis, std::optional<std::int64_t> length,
           nb::object inv_freq, double attention_factor, const std::string& angles,
-          const std::string& direction, nb::object xpos) {
+          const std::string& direction, nb::object xpos, const std::vector<nb::dict>& parts) {
   RopeOptions options;
-  if (inv_freq.is_none()) {
+  if (!parts.empty()) {
+    options.spectrum = joined(parts, axis_order, length);
+  } else if (inv_freq.is_none()) {
     if (!head_dim && !rotary_dim) raise_value("head_dim is missing: give head_dim, rotary_dim or inv_freq");
     SpectrumOptions spectrum;
     spectrum.rotary_dim = rotary_dim ? *rotary_dim : std::max<std::int64_t>(*head_dim - rotary_offset, 0);
@@ -133,9 +165,11 @@ std::string repr(const PyRope& self) {
   std::string out = "Rope(head_dim=" + std::to_string(rope.head_dim());
   if (rope.rotary_dim() != rope.head_dim()) out += ", rotary_dim=" + std::to_string(rope.rotary_dim());
   if (rope.rotary_offset() != 0) out += ", rotary_offset=" + std::to_string(rope.rotary_offset());
+  const bool is_joined = !rope.spectrum().parts().empty();
+  if (is_joined) out += ", parts=" + nb::cast<std::string>(nb::repr(parts_of(rope.spectrum())));
   const auto base = rope.spectrum().base();
-  if (base) out += ", base=" + nb::cast<std::string>(nb::repr(nb::float_(*base)));
-  if (!std::holds_alternative<scaling::None>(rope.spectrum().scaling()))
+  if (base && !is_joined) out += ", base=" + nb::cast<std::string>(nb::repr(nb::float_(*base)));
+  if (!is_joined && !std::holds_alternative<scaling::None>(rope.spectrum().scaling()))
     out += ", scaling=" + nb::cast<std::string>(nb::repr(to_dict(rope.spectrum().scaling())));
   out += ", pairing='" + std::string(name(rope.pairing())) + "'";
   if (rope.direction() != Direction::forward)
@@ -167,7 +201,7 @@ void bind_properties(nb::class_<PyRope>& rope) {
       "How cos and sin are computed: exact, fp32, ggml or table.");
   number(
       "base", [](const Rope& r) { return r.spectrum().base(); },
-      "rope_theta; None for frequencies of the caller's own.");
+      "rope_theta; None for frequencies of the caller's own, and for parts with several.");
   number(
       "attention_factor", [](const Rope& r) { return r.spectrum().attention_factor(); },
       "A, which multiplies cos and sin.");
@@ -183,6 +217,10 @@ void bind_properties(nb::class_<PyRope>& rope) {
   rope.def_prop_ro(
       "xpos", [](const PyRope& self) { return py_xpos(self.rope.xpos()); },
       nb::sig("def xpos(self) -> Xpos | None"), "How rows grow with the position, or None.");
+  rope.def_prop_ro(
+      "parts", [](const PyRope& self) { return parts_of(self.rope.spectrum()); },
+      nb::sig("def parts(self) -> list[dict[str, typing.Any]]"),
+      "The schedules that were joined, one an axis (Flux, image encoders); empty where there is one.");
   const auto list = [&]<class T>(const char* name, std::span<const T> (Spectrum::*get)() const noexcept,
                                  const char* dtype, const char* signature, const char* doc) {
     rope.def_prop_ro(
@@ -240,7 +278,7 @@ void bind_rope(nb::module_& m) {
       "pairing"_a = "half_split", "axis_sections"_a = std::vector<std::int64_t>(),
       "axis_order"_a = "contiguous", "axis"_a = nb::none(), "length"_a = nb::none(),
       "inv_freq"_a = nb::none(), "attention_factor"_a = 1.0, "angles"_a = "exact", "direction"_a = "forward",
-      "xpos"_a = nb::none(),
+      "xpos"_a = nb::none(), "parts"_a = std::vector<nb::dict>(),
       nb::sig("def __init__(self, head_dim: int | None = None, *, base: float = 10000.0, scaling: "
               "collections.abc.Mapping[str, typing.Any] | str | None = None, rotary_dim: int | None = None, "
               "rotary_offset: int = 0, pairing: str = 'half_split', axis_sections: "
@@ -248,7 +286,8 @@ void bind_rope(nb::module_& m) {
               "collections.abc.Sequence[int] | None = None, "
               "length: int | None = None, inv_freq: numpy.typing.ArrayLike | None = None, "
               "attention_factor: float = 1.0, angles: str = 'exact', direction: str = 'forward', xpos: "
-              "Xpos | collections.abc.Mapping[str, typing.Any] | None = None) -> None"),
+              "Xpos | collections.abc.Mapping[str, typing.Any] | None = None, parts: "
+              "collections.abc.Sequence[dict[str, typing.Any]] = ()) -> None"),
       "A rope by its numbers.\n\n"
       "head_dim: lanes of a head. rotary_dim: lanes that turn, even; default the head from rotary_offset "
       "on.\n"
@@ -263,7 +302,10 @@ void bind_rope(nb::module_& m) {
       "read.\n"
       "angles: exact, fp32 (as Transformers and vLLM), ggml (as llama.cpp's CPU path).\n"
       "xpos: rows that grow with the position, an Xpos or its numbers as a dict; q and k have a rope "
-      "each.\n\n"
+      "each.\n"
+      "parts: one schedule an axis, in axis_order, each {\"rotary_dim\": 32, \"base\": 100.0, \"scaling\": "
+      "\"dinov3\"};\n"
+      "base and scaling are not read.\n\n"
       "ValueError with what, expected and got.");
   rope.def_static(
       "from_table", &from_table, "cos"_a, "sin"_a, nb::kw_only(), "head_dim"_a = nb::none(),

@@ -155,6 +155,13 @@ def test_pickle_keeps_the_numbers(name: str) -> None:
     of_formula = [rope for rope in rotary.Model.from_config(name).ropes if rope.base is not None]
     for rope in [*of_formula, rotary.Rope(inv_freq=[1, 0.5], attention_factor=2).inverse]:
         assert pickle.loads(pickle.dumps(rope)) == rope
+    schedule = {"rotary_dim": 8, "base": 500.0, "scaling": "dinov3"}
+    joined = rotary.Rope(parts=[schedule, schedule | {"scaling": {"rope_type": "linear", "factor": 2}}])
+    assert pickle.loads(pickle.dumps(joined)) == joined and "parts=[{" in repr(joined)
+    assert [part["scaling"]["rope_type"] for part in joined.parts] == ["dinov3", "linear"]
+    assert joined.base == 500 and rotary.Rope(8).parts == []
+    with pytest.raises(ValueError, match="\"scaling\" is missing"):
+        rotary.Rope(parts=[{"rotary_dim": 8, "base": 500.0}])
     table = rotary.Rope.from_table(np.ones((3, 2)), np.ones((3, 2)))
     with pytest.raises(TypeError, match="cannot be pickled"):
         pickle.dumps(table)

@@ -67,6 +67,9 @@ double yarn_factor(const Scaling& scaling) {
 }  // namespace
 
 Result<std::shared_ptr<const AngleSource>> make_ggml_source(const Spectrum& spectrum) {
+  if (!spectrum.parts().empty()) {
+    return invalid("policy ggml: has one schedule, and these frequencies are of ", spectrum.parts().size());
+  }
   if (!spectrum.base()) {
     return invalid("policy ggml: needs a base, and these frequencies are the caller's own");
   }

@@ -3,6 +3,7 @@
 // it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <rotary/model.hpp>
@@ -76,6 +77,11 @@ class ModelBuilder {
     if (count >= 0 && count <= impl::most_layers) return true;
     malformed(from, " ", count, ": must be from 0 to ", impl::most_layers);
     return false;
+  }
+
+  /// Once, however often it is found.
+  void warn_once(const std::string& warning) {
+    if (std::ranges::find(model_.warnings_, warning) == model_.warnings_.end()) warn(warning);
   }
 
   void set_names(std::string architecture, std::string model_type);

@@ -25,7 +25,7 @@ struct HfConfig {
   std::string family_default() const { return message("default of ", model_type); }
   /// Else what there is of one is the family's.
   bool states_dictionary() const {
-    return top.find("rope_parameters") != nullptr || top.find("rope_scaling") != nullptr;
+    return top.find("rope_parameters") != nullptr || !top.child("rope_scaling").object().empty();
   }
 };
 

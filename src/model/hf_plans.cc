@@ -180,10 +180,11 @@ bool is_for(const RopePlan& plan, std::string_view type, std::size_t layer) {
 }  // namespace
 
 std::vector<RopePlan> plan_ropes(const HfConfig& config, const LayerPlan& layers) {
-  const Keys before = config.top.child("rope_scaling");
-  Keys now = config.top.child("rope_parameters");
   const Keys nothing(nullptr, "", config.builder);
-  if (!now.present() && !before.present() && config.assumed_scaling != nullptr) {
+  const Keys older = config.top.child("rope_scaling");
+  const Keys before = older.object().empty() ? nothing : older;
+  Keys now = config.top.child("rope_parameters");
+  if (!config.states_dictionary() && config.assumed_scaling != nullptr) {
     now = Keys(config.assumed_scaling->get<Json::Object>(), config.family_default(), config.builder);
     config.builder.warn(config.top.path_of("rope_parameters"),
                         ": missing, so the scaling is the one that Transformers' class assumes; a file that "
@@ -206,6 +207,7 @@ std::vector<RopePlan> plan_ropes(const HfConfig& config, const LayerPlan& layers
   } else if (config.family.local_base) {
     const Keys& local = config.family.local_scaling ? before : nothing;
     plans.push_back({"local", std::string(sliding_attention), nothing, local});
+    if (config.family.common_base) plans.back().base = now.number("rope_theta");
     plans.push_back({"global", std::string(full_attention), now, before});
   } else {
     plans.push_back({"default", "", now, before});

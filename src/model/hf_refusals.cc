@@ -231,6 +231,12 @@ void refuse_other_positions(const HfConfig& config) {
              width, " have a rotary embedding; the others have ALiBi");
     }
   }
+  const bool knows_where = config.family.latent_lanes != 0 || config.family.window_at_end;
+  if (const auto turning = top.integer("qk_rope_head_dim");
+      turning && turning->value != 0 && !knows_where && top.find("qk_nope_head_dim") == nullptr) {
+    config.builder.malformed(top.path_of("qk_nope_head_dim"), ": missing beside ", turning->from, " ",
+                             turning->value, ", so where the lanes that turn begin is not known");
+  }
   if (const auto xpos = top.number("rotary_emb_scale_base"); xpos && xpos->value != 0) {
     refuse(xpos->from, " ", xpos->value,
            ": xPos stretches queries and keys by position, which a rope alone does not; see Xpos");

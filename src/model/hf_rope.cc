@@ -26,10 +26,18 @@ void word_base(const HfConfig& config, const RopePlan& plan, RopeWording& wordin
     wording.base = place;
     wording.base_key = word;
   };
+  if (const Json* outer = config.top.find(key); outer != nullptr && outer->get<Json::Array>() == nullptr) {
+    if (const auto base = config.top.number(key)) wording.outer_base = base->value;
+  }
+  const Keys& dict = plan.now.present() ? plan.now : plan.before;
+  const auto is_null = [](const Json* value) { return value != nullptr && value->is_null(); };
+  const Json* inner = find(dict.object(), key);
+  wording.null_base = is_null(inner != nullptr ? inner : find(config.top.object(), key));
   if (plan.nested) say(RopePlace::layer_type, plan.now, key);
   if (!own && !compress) say(RopePlace::top, config.top, key);
   say(RopePlace::rope_scaling, plan.before, key);
   if (config.states_dictionary()) say(RopePlace::rope_parameters, plan.now, key);
+  if (plan.base) say(RopePlace::rope_parameters, config.top.child("rope_parameters"), key);
   if (compress) return say(RopePlace::top, config.top, "compress_rope_theta");
   if (plan.is_local()) {
     for (const auto word : local_base_keys) say(RopePlace::top, config.top, word);
@@ -42,9 +50,11 @@ void word_base(const HfConfig& config, const RopePlan& plan, RopeWording& wordin
 /// Which dictionary describes the scaling, and what of it stands elsewhere.
 void word_scaling(const HfConfig& config, const RopePlan& plan, RopeWording& wording) {
   constexpr std::string_view length = "original_max_position_embeddings";
-  const Keys& dict = plan.now.present() ? plan.now : plan.before;
+  // Where both describe one rope, systems that look at one take the older.
+  const bool newer = plan.now.present() && (plan.nested || plan.before.object().empty());
+  const Keys& dict = newer ? plan.now : plan.before;
   if (dict.present() && config.states_dictionary())
-    wording.scaling = plan.now.present() ? plan.place_now() : RopePlace::rope_scaling;
+    wording.scaling = newer ? plan.place_now() : RopePlace::rope_scaling;
   wording.old_word = dict.find("rope_type") == nullptr && dict.find("type") != nullptr;
   wording.original_length = dict.find(length) != nullptr         ? wording.scaling
                             : config.top.find(length) != nullptr ? RopePlace::top

@@ -80,8 +80,9 @@ void word_width(const HfConfig& config, const RopePlan& plan, RopeWording& wordi
     wording.width = place;
     wording.width_key = word;
   };
-  say(plan.place_now(), plan.now, partial_keys[0]);
+  if (plan.nested) say(RopePlace::layer_type, plan.now, partial_keys[0]);
   say(RopePlace::rope_scaling, plan.before, partial_keys[0]);
+  if (!plan.nested) say(RopePlace::rope_parameters, plan.now, partial_keys[0]);
   for (const auto word : partial_keys) say(RopePlace::top, config.top, word);
   for (const auto word : width_keys) say(RopePlace::top, config.top, word);
   if (plan.part) say(RopePlace::top, config.top, "partial_rotary_factors");
@@ -98,7 +99,9 @@ std::optional<Sourced<std::int64_t>> head_dim_of(const HfConfig& config, bool is
   const std::string_view own[] = {"head_dim", config.family.head_dim_key};
   if (auto stated = own[1].empty() ? integer_of(config, head_dim_keys) : integer_of(config, own))
     return stated;
-  if (config.family.head_dim != 0)
+  const Json* stated = find(config.top.object(), "head_dim");
+  const bool is_null = stated != nullptr && stated->is_null();  // which means width / heads to every class
+  if (config.family.head_dim != 0 && !is_null)
     return Sourced<std::int64_t>{config.family.head_dim, config.family_default()};
   // Qwen2-VL's image encoder has a hidden_size too, which is its language model's.
   auto hidden = config.top.integer("embed_dim");
@@ -144,6 +147,7 @@ void read_window(const HfConfig& config, const RopePlan& plan, RopeDescription& 
   for (const auto key : partial_keys) part.add(config.top.number(key));
 
   rope.head_dim = *head_dim;
+  rope.wording.derived_head_dim = config.top.find("head_dim") == nullptr && config.family.head_dim == 0;
   rope.rotary_offset = {0, "default"};
   if (std::holds_alternative<scaling::Proportional>(rope.scaling.value)) {
     // Its partial_rotary_factor counts the pairs that turn within the whole head.

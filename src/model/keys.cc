@@ -51,10 +51,19 @@ void Keys::wrong(std::string_view key, std::string_view expected, const Json& go
                       text == nullptr ? "" : message(" ", in_quotes(*text)));
 }
 
+void Keys::warn_of_text(std::string_view key, const Json& got) const {
+  if (const auto* text = got.get<std::string>())
+    builder_->warn_once(message(path_of(key), " ", in_quotes(*text),
+                                ": text, read as the number it spells; Transformers fails on it"));
+}
+
 std::optional<Sourced<double>> Keys::number(std::string_view key) const {
   const Json* found = find(key);
   if (found == nullptr) return std::nullopt;
-  if (const auto value = as_number(*found)) return Sourced<double>{*value, path_of(key)};
+  if (const auto value = as_number(*found)) {
+    warn_of_text(key, *found);
+    return Sourced<double>{*value, path_of(key)};
+  }
   wrong(key, "a number", *found);
   return std::nullopt;
 }
@@ -65,6 +74,7 @@ std::optional<Sourced<std::int64_t>> Keys::integer(std::string_view key) const {
   constexpr double most = 1LL << 53;
   const auto value = as_number(*found);
   if (value && std::abs(*value) <= most && std::trunc(*value) == *value) {
+    warn_of_text(key, *found);
     return Sourced<std::int64_t>{static_cast<std::int64_t>(*value), path_of(key)};
   }
   if (value) {

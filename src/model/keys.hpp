@@ -38,6 +38,7 @@ class Keys {
   Keys child(std::string_view key) const;
 
  private:
+  void warn_of_text(std::string_view key, const Json& got) const;
   void wrong(std::string_view key, std::string_view expected, const Json& got) const;
 
   const Json::Object* object_;

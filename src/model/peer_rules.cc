@@ -38,6 +38,8 @@ bool takes_turns(const std::vector<std::uint8_t>& axis) {
   return axis.size() > 2 && axis[0] == 0 && axis[1] == 1 && axis[2] == 2;
 }
 
+bool is_encoder(const PeerReading& r) { return !r.is_of_text; }
+
 DeepseekYarn deepseek(const Yarn& s) {
   return {.factor = s.factor,
           .original_max_position_embeddings = s.original_max_position_embeddings,
@@ -68,6 +70,9 @@ bool is_long(const LongRope& s, const PeerReading& r) {
 }
 
 constexpr PeerRule rules[] = {
+    {of(mlx), "it has no encoders of images or sound", nullptr, is_encoder},
+    {of(llama_cpp, vllm, sglang), "not known: nothing is described here of its encoders of images or sound",
+     nullptr, is_encoder, false},
     {of(transformers, llama_cpp, vllm, sglang, mlx), "a generator of images or video, which diffusers runs",
      nullptr, [](const PeerReading& r) { return r.is_generator; }},
     // YaRN. First what the description is taken for, then its keys.

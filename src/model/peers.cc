@@ -20,6 +20,8 @@ bool is_value(const ModelValue& value, std::size_t rope, std::string_view key) {
   return value.rope == rope && value.key == key;
 }
 
+bool is_of_encoder(const ModelRope& rope) { return rope.name.starts_with("vision") || rope.name == "time"; }
+
 impl::PeerReading reading_of(const Model& model, std::size_t rope, std::optional<std::int64_t> length) {
   const ModelRope& entry = model.ropes()[rope];
   impl::PeerReading reading{.scaling = entry.rope.spectrum().scaling(), .length = length};
@@ -33,13 +35,22 @@ impl::PeerReading reading_of(const Model& model, std::size_t rope, std::optional
   reading.wording = entry.wording;
   reading.is_gguf = model.source() == Model::Source::gguf;
   reading.is_config = model.source() == Model::Source::hf_config || model.source() == Model::Source::preset;
-  reading.is_of_text = !entry.name.starts_with("vision") && entry.name != "time";
+  reading.is_of_text = !is_of_encoder(entry);
   reading.is_generator = impl::is_generator(model.architecture());
+  if (entry.name == "local") {
+    const ModelRope* global = model.find_rope("global");
+    reading.follows_scaled =
+        global != nullptr && !std::holds_alternative<scaling::None>(global->rope.spectrum().scaling());
+  }
   reading.is_latent = entry.rope.rotary_offset() > 0;
   reading.axis.assign(entry.rope.spectrum().axis().begin(), entry.rope.spectrum().axis().end());
   for (const ModelValue& value : model.values()) {
     if (is_value(value, rope, "original_max_position_embeddings"))
       reading.original_length_assumed = value.assumed;
+    if (is_value(value, rope, "scaling") && reading.wording.scaling == RopePlace::rope_scaling)
+      reading.has_both = value.from.find("rope_parameters") != value.from.npos;
+    if (is_value(value, rope, "axis_sections"))
+      reading.states_sections = value.from.ends_with("mrope_section");
   }
   return reading;
 }
@@ -61,9 +72,9 @@ std::optional<Scaling> in_other_words(const Model& model, const Scaling& stated,
                        .mscale_all_dim = own->mscale_all_dim};
 }
 
-/// Frequencies of the file's own have no formula to read otherwise.
+/// Frequencies of the file's own have no formula to read otherwise, nor have schedules that were joined.
 Result<Spectrum> spectrum_of(const Spectrum& stated, const impl::PeerReading& reading) {
-  if (!reading.base) return stated.with_axis(reading.axis);
+  if (!reading.base || !stated.parts().empty()) return stated.with_axis(reading.axis);
   const auto made = Spectrum::make({.rotary_dim = reading.rotary_dim,
                                     .base = *reading.base,
                                     .scaling = reading.scaling,
@@ -188,7 +199,8 @@ PeerRope Model::rope_as(Peer peer, std::size_t rope, std::optional<std::int64_t>
   const Rope& stated = ropes_[rope].rope;
   const auto other_words = in_other_words(*this, stated.spectrum().scaling(), peer);
   const std::string_view type = rotary::name(other_words ? *other_words : stated.spectrum().scaling());
-  if (Status status = impl::check_peer_type(peer, type); !status.ok()) return {peer, status};
+  const bool is_text = !is_of_encoder(ropes_[rope]);  // what else stands in the way of an encoder, rules say
+  if (Status status = impl::check_peer_type(peer, type); is_text && !status.ok()) return {peer, status};
   if (Status status = impl::check_peer_type(peer, "divided");
       !stated.spectrum().divisors().empty() && !status.ok())
     return {peer, status};
@@ -206,7 +218,11 @@ PeerRope Model::rope_as(Peer peer, std::size_t rope, std::optional<std::int64_t>
       if (rule.is_refused != nullptr) reading.is_refused = rule.is_refused(reading);
       const impl::PeerReading before = reading;
       if (rule.apply != nullptr) rule.apply(reading);
-      if (reading.is_refused) return {peer, impl::failure(StatusCode::unsupported, rule.sentence)};
+      if (reading.is_refused) {
+        PeerRope refused{peer, impl::failure(StatusCode::unsupported, rule.sentence)};
+        refused.is_known = rule.is_known;
+        return refused;
+      }
       if (reads_the_same(before, reading)) continue;
       auto next = rope_of(stated, reading);
       if (!changed(result.rope, next)) continue;
@@ -223,8 +239,15 @@ PeerRope Model::rope_as(Peer peer, std::size_t rope, std::optional<std::int64_t>
 
 Result<Model> Model::as(Peer peer) const {
   Model model = *this;
+  const bool has_text = std::ranges::any_of(ropes_, [](const ModelRope& r) { return !is_of_encoder(r); });
   for (std::size_t i = 0; i < ropes_.size(); ++i) {
     const PeerRope theirs = rope_as(peer, i);
+    if (!theirs.rope && has_text && is_of_encoder(ropes_[i])) {
+      model.values_.push_back({i, std::string(name(peer)),
+                               theirs.rope.status().message() + "; as the file says",
+                               impl::message("as ", name(peer))});
+      continue;
+    }
     if (!theirs.rope) {
       return impl::failure(theirs.rope.status().code(), origin_, ": rope ", ropes_[i].name, ": ",
                            theirs.rope.status().message());

@@ -125,7 +125,14 @@ class FieldReader {
   std::optional<Sourced<std::vector<double>>> stated(std::string_view key, const std::vector<double>&) {
     return dict_.numbers(key);
   }
-  std::optional<Sourced<bool>> stated(std::string_view key, const bool&) { return dict_.boolean(key); }
+  std::optional<Sourced<bool>> stated(std::string_view key, const bool&) {
+    if (const Json* null = impl::find(dict_.object(), key); null != nullptr && null->is_null()) {
+      builder_.malformed(
+          dict_.path_of(key),
+          ": expected true or false, got null, which some take for false and some for nothing");
+    }
+    return dict_.boolean(key);
+  }
 
   std::optional<Sourced<double>> number(std::string_view key) {
     Agreed<double> agreed(builder_);

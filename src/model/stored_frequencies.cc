@@ -128,7 +128,7 @@ Verdict compare(const Rope& rope, const FileTensor& tensor) {
             message("rounded to ", type, ": whoever turns by them is off by up to ", percent,
                     " % of the angle; take the description's")};
   }
-  if (const auto base = rope.spectrum().base()) {
+  if (const auto base = rope.spectrum().base(); base && rope.spectrum().parts().empty()) {
     const auto plain = Spectrum::make({.rotary_dim = rope.rotary_dim(), .base = *base});
     if (plain && !first_difference(plain->inv_freq(), stored, as_f32)) {
       return {message("those without scaling ", name(rope.spectrum().scaling())), ""};

@@ -9,20 +9,24 @@ namespace {
 
 constexpr double llama4_scale = 0.1, llama4_length = 8192;
 
-/// A switch that is a truth value in some files and a number in others.
-bool is_on(const Keys& top, std::string_view key) {
+/// A switch that is a truth value in some files and a number in others: Llama 4's first ones have 4. Transformers' class
+/// now takes true and false alone, and its code asked for no more than the truth of a number.
+bool is_on(const Keys& top, std::string_view key, ModelBuilder& builder) {
   const Json* value = top.find(key);
   if (value == nullptr) return true;
   if (const auto* on = value->get<bool>()) return *on;
-  const auto number = top.number(key);
-  return number && number->value != 0;
+  const auto* number = value->get<std::int64_t>();
+  if (number != nullptr && (*number == 0 || *number == 1 || *number == 4)) return *number != 0;
+  builder.malformed(top.path_of(key), ": expected true or false (or 0, 1, or the 4 of published files), got ",
+                    number != nullptr ? message(*number) : std::string(kind(*value)));
+  return false;
 }
 
 }  // namespace
 
 void read_temperature(const HfConfig& config, const Keys& now, const Keys& before) {
   const auto otherwise = [&](double value) { return Sourced<double>{value, config.family_default()}; };
-  if (config.family.tunes_no_rope && is_on(config.top, "attn_temperature_tuning")) {
+  if (config.family.tunes_no_rope && is_on(config.top, "attn_temperature_tuning", config.builder)) {
     return config.builder.set_temperature(config.top.number("attn_scale").value_or(otherwise(llama4_scale)),
                                           config.top.number("floor_scale").value_or(otherwise(llama4_length)),
                                           true);

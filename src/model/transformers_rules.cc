@@ -38,11 +38,19 @@ constexpr std::string_view reads_part =
 /// They make frequencies for a part of the head, and turn the whole of it with them.
 constexpr std::string_view fails_on_part = "solar_open glm4_moe_lite mellum";
 /// Their own part of the head is for the default type alone; for files without a dictionary alone.
-constexpr std::string_view part_of_default = "mimo_v2_flash", part_of_silence = "moonshine_streaming laguna";
+constexpr std::string_view part_of_default = "mimo_v2_flash", part_of_silence = "moonshine_streaming laguna "
+    "nemotron3_5_transcribe_asr_audio nemotron3_5_transcribe_word_timestamp";
 /// Their attention takes partial_rotary_factor for a width, whatever the type.
 constexpr std::string_view narrows = "gpt_neox_japanese persimmon phi stablelm";
 /// Without a dictionary they do not look at a base or a part of the head beside it either.
-constexpr std::string_view all_of_its_own = "muse_spark_text moonshine_streaming";
+constexpr std::string_view all_of_its_own = "muse_spark_text moonshine_streaming cosmos3_edge_text "
+    "nemotron3_5_transcribe_asr_audio nemotron3_5_transcribe_word_timestamp";
+/// Nor, with one, at a part of the head beside it.
+constexpr std::string_view part_of_dictionary = "moonshine_streaming laguna";
+/// Their code wants a head_dim in the file, where a scaling computes with it.
+constexpr std::string_view wants_head_dim = "mixtral ministral minimax hunyuan_v1_dense hunyuan_v1_moe";
+/// They pass over a rope_theta of null.
+constexpr std::string_view skips_null = "gpt_neox gpt_neox_japanese esm gptj codegen deepseek_v4 modernbert modernbert-decoder";
 
 /// Keys beside the dictionaries that a class reads, where they are not rope_theta and partial_rotary_factor.
 struct KeysOf {
@@ -75,6 +83,11 @@ Reads reads(const PeerReading& r) {
 }
 
 bool is_local(const PeerReading& r) { return r.rope_name == "local"; }
+/// An entry of a layer type, without a base.
+bool is_bare_entry(const PeerReading& r) {
+  return reads(r) == Reads::entries && r.wording.scaling == RopePlace::layer_type &&
+         r.wording.base != RopePlace::layer_type;
+}
 /// Its code is a class of Transformers.
 bool known(const PeerReading& r) { return reads(r) != Reads::elsewhere; }
 bool is(const PeerReading& r, std::string_view model_types) {
@@ -86,7 +99,11 @@ template <class Type>
 bool is_of(const PeerReading& r) {
   return std::holds_alternative<Type>(r.scaling);
 }
-using scaling::Llama3, scaling::LongRope, scaling::Proportional, scaling::Yarn;
+using scaling::DynamicNtk, scaling::Llama3, scaling::LongRope, scaling::NtkAlpha, scaling::Proportional,
+    scaling::Yarn;
+bool computes_with_head_dim(const PeerReading& r) {
+  return is_of<Yarn>(r) || is_of<DynamicNtk>(r) || is_of<NtkAlpha>(r) || is_of<LongRope>(r);
+}
 
 bool has_one_axis(const PeerReading& r) {
   return std::ranges::all_of(r.axis, [](auto axis) { return axis == 0; });
@@ -171,9 +188,25 @@ constexpr PeerRule rules[] = {
         }),
     rule("its class does not read rope_scaling",
          [](PeerReading& r) {
-           if (is(r, "cohere2_moe") && r.wording.scaling == RopePlace::rope_scaling)
-             r.scaling = scaling::None{};
+           if (!is(r, "cohere2_moe") || r.wording.scaling != RopePlace::rope_scaling) return;
+           if (!r.has_both) r.scaling = scaling::None{};
+           if (r.wording.base == RopePlace::rope_scaling) r.base = own_base(r);
          }),
+    rule("rope_scaling stands beside rope_parameters, of which its class then reads nothing",
+         [](PeerReading& r) {
+           if (reads(r) != Reads::one || !r.has_both || is(r, "cohere2_moe")) return;
+           if (r.wording.base == RopePlace::rope_parameters) r.base = own_base(r);
+           if (r.wording.width == RopePlace::rope_parameters && !r.is_latent)
+             set_width(r, is(r, part_of_silence) ? r.head_dim : own_width(r));
+         }),
+    rule("in a dictionary without a base its class takes 10000",
+         [](PeerReading& r) {
+           const bool silent = r.wording.base == RopePlace::nowhere ||
+                               (r.has_both && r.wording.base == RopePlace::rope_parameters);
+           if (is(r, "muse_spark_text") && r.wording.scaling != RopePlace::nowhere && silent) r.base = 10000;
+         }),
+    refusal("qk_rope_head_dim: its class makes frequencies for 64 lanes, whatever the file says",
+            [](const PeerReading& r) { return is(r, "longcat_flash") && r.rotary_dim != 64; }),
     refusal("its class has no scaling, and its check of the dictionary misses a key",
             [](const PeerReading& r) {
               if (!is(r, "esm")) return false;
@@ -191,10 +224,38 @@ constexpr PeerRule rules[] = {
            if (is(r, all_of_its_own) && r.wording.scaling == RopePlace::nowhere) r.base = own_base(r);
          }),
 
+    refusal("rope_theta of null: its class computes with it as it stands, and fails",
+            [](const PeerReading& r) {
+              const bool unread = is(r, all_of_its_own) && r.wording.scaling == RopePlace::nowhere;
+              const bool passed_over =
+                  reads(r) == Reads::two && r.wording.scaling == RopePlace::rope_parameters;
+              return known(r) && reads(r) != Reads::entries && r.wording.null_base && !is(r, skips_null) &&
+                     !unread && !passed_over;
+            }),
+    refusal("an entry of a layer type without rope_theta: its class does not find one, and fails",
+            [](const PeerReading& r) {
+              if (!is_bare_entry(r)) return false;
+              return !r.wording.outer_base || r.wording.null_base || !(is_scaled(r) || r.follows_scaled);
+            }),
+    rule("an entry without rope_theta takes the one beside the dictionaries, once a scaling has been made",
+         [](PeerReading& r) {
+           if (is_bare_entry(r)) r.base = r.wording.outer_base;
+         }),
+    refusal("mrope_section: its class wants it in the dictionary",
+            [](const PeerReading& r) {
+              return is(r, "cosmos3_edge_text") && r.wording.scaling != RopePlace::nowhere &&
+                     !r.states_sections;
+            }),
+
     // Which types there are.
     refusal("its class runs the default type alone",
             [](const PeerReading& r) {
-              return is(r, "recurrent_gemma ernie4_5_vl_moe_text ernie4_5_vl_moe") && is_scaled(r);
+              return is(r, "recurrent_gemma ernie4_5_vl_moe_text ernie4_5_vl_moe cosmos3_edge_text") &&
+                     is_scaled(r);
+            }),
+    refusal("no head_dim: its class leaves it empty, and this scaling computes with it",
+            [](const PeerReading& r) {
+              return is(r, wants_head_dim) && r.wording.derived_head_dim && computes_with_head_dim(r);
             }),
     refusal("its class runs longrope and the default type alone",
             [](const PeerReading& r) {
@@ -237,19 +298,21 @@ constexpr PeerRule rules[] = {
          }),
 
     // The base and the part of the head.
-    rule("the base is not read under this name or in this place: it is the class's own",
-         [](PeerReading& r) {
-           if (!known(r)) return;
-           if (is_unseen(r.wording.base, r.wording.base_key, keys(r.model_type).base) ||
-               (reads(r) == Reads::entries && r.wording.base == RopePlace::top))
-             r.base = own_base(r);
-         }),
+    rule(
+        "the base is not read under this name or in this place: it is the class's own",
+        [](PeerReading& r) {
+          if (!known(r)) return;
+          if ((is_unseen(r.wording.base, r.wording.base_key, keys(r.model_type).base) && !is_bare_entry(r)) ||
+              (reads(r) == Reads::entries && r.wording.base == RopePlace::top && !is_bare_entry(r)))
+            r.base = own_base(r);
+        }),
     rule("the part of the head is not read under this name or in this place: it is the class's own",
          [](PeerReading& r) {
            if (!known(r) || is_of<Proportional>(r) || (r.is_latent && !is(r, "deepseek_v4"))) return;
            const bool beside = r.wording.width == RopePlace::top;
            if (is_unseen(r.wording.width, r.wording.width_key, keys(r.model_type).width) ||
                (is(r, "gptj codegen") && !beside) || (is(r, "moonshine_streaming") && beside) ||
+               (is(r, all_of_its_own) && beside && r.wording.scaling == RopePlace::nowhere) ||
                (reads(r) == Reads::entries && beside && !is(r, "diffusion_gemma_text")))
              set_width(r, own_width(r));
          }),
@@ -261,14 +324,16 @@ constexpr PeerRule rules[] = {
     rule("its own part of the head is that of a file without a dictionary: this one's turns the whole head",
          [](PeerReading& r) {
            if (is(r, part_of_silence) && r.wording.scaling != RopePlace::nowhere &&
-               (r.wording.width == RopePlace::nowhere || r.wording.width == RopePlace::top))
+               (r.wording.width == RopePlace::nowhere ||
+                (r.wording.width == RopePlace::top && is(r, part_of_dictionary))))
              set_width(r, r.head_dim);
          }),
     refusal(
         "partial_rotary_factor: it makes frequencies for a part of the head, and its class turns the whole "
         "head with them, which fails",
         [](const PeerReading& r) {
-          if (!known(r) || r.wording.width_key != "partial_rotary_factor" || is_of<Proportional>(r))
+          if (!known(r) || r.wording.width_key != "partial_rotary_factor" || is_of<Proportional>(r) ||
+              r.rotary_dim == r.head_dim)
             return false;
           if (reads(r) == Reads::two && r.wording.width == RopePlace::rope_parameters) return false;
           if (reads(r) == Reads::entries && r.wording.width == RopePlace::top) return false;

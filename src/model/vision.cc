@@ -3,7 +3,7 @@
 #include "model/vision.hpp"
 
 #include <algorithm>
-#include <span>
+#include <cmath>
 #include <vector>
 
 #include "base/in_quotes.hpp"
@@ -26,7 +26,7 @@ struct VisionFamily {
   std::string_view model_types;
   Pairing pairing = Pairing::half_split;
   Axes axes = Axes::halves;
-  std::int64_t first_axis = 0;  ///< of the first half: 1 where it follows columns
+  std::int64_t first_axis = 0;  ///< of the first pair: 1 where it follows columns
   double base = 10000;
   std::string_view scaling = "default";
   std::int64_t head_dim = 0;       ///< where it is not stated; 0: width / heads
@@ -42,7 +42,7 @@ constexpr VisionFamily families[] = {
          "exaone4_5_vision video_llama_3_vision mlcd_vision_model"},
     {.model_types = "lfm3_vl_vision", .base = 1e6},
     {.model_types = "pixtral", .axes = Axes::alternate},
-    {.model_types = "kimi_k25_vision", .axes = Axes::turns},
+    {.model_types = "kimi_k25_vision", .axes = Axes::turns, .first_axis = 1},
     {.model_types = "minimax_m3_vl_vision", .axes = Axes::thirds},
     {.model_types = "llama4_vision_model", .pairing = Pairing::interleaved, .first_axis = 1},
     {.model_types = "sam3_vit_model", .pairing = Pairing::interleaved, .first_axis = 1},
@@ -92,50 +92,32 @@ Sourced<std::int64_t> memory_head_dim(const Keys& config, ModelBuilder& builder)
   return {width.value / parts, "derived: memory_attention_hidden_size / (downsample_rate * heads)"};
 }
 
+std::int64_t axes_of(const VisionFamily& family) { return family.axes == Axes::thirds ? 3 : 2; }
+
 /// Lanes that turn: all, or what three axes share evenly and in pairs.
 std::int64_t width_of(const VisionFamily& family, std::int64_t head_dim) {
   return family.axes == Axes::thirds ? 3 * (head_dim / 3 / 2 * 2) : head_dim;
 }
 
-/// The pairs of every axis' own schedule, one axis behind the other.
-Result<Spectrum> join(const SpectrumOptions& one, std::int64_t axes) {
-  const auto part = Spectrum::make(one);
-  if (!part) return part;
-  return Spectrum::join(std::vector<Spectrum>(static_cast<std::size_t>(axes), *part));
-}
-
-Result<Spectrum> with_axes(std::span<const double> inv_freq, std::span<const std::uint8_t> axis) {
-  auto both = Spectrum::from_inv_freq(inv_freq);
-  return both ? both->with_axis(axis) : both;
-}
-
-/// Pairs by rows and by columns, as the family has them.
+/// Pairs by rows and by columns, as the family has them: a schedule an axis.
 Result<Spectrum> spectrum_of(const VisionFamily& family, std::int64_t width, double base) {
-  const Scaling scaling = family.scaling == "dinov3" ? Scaling(scaling::Dinov3()) : Scaling(scaling::None());
-  if (family.axes == Axes::thirds) return join({.rotary_dim = width / 3, .base = base}, 3);
-  if (family.axes == Axes::halves) {
-    auto both = join({.rotary_dim = width / 2, .base = base, .scaling = scaling}, 2);
-    if (!both || family.first_axis == 0) return both;
-    std::vector<std::uint8_t> axis(both->axis().begin(), both->axis().end());
-    for (auto& a : axis) a = a == 0 ? 1 : 0;
-    return both->with_axis(axis);
+  const std::int64_t axes = axes_of(family);
+  SpectrumOptions one{.rotary_dim = width / axes, .base = base, .scaling = *scaling_named(family.scaling)};
+  const auto first = Spectrum::make(one);
+  if (!first) return first;
+  std::vector<Spectrum> parts(static_cast<std::size_t>(axes), *first);
+  if (family.axes == Axes::alternate) {  // columns have what lies between the frequencies of the rows
+    one.scaling = scaling::Linear{std::pow(base, 2 / static_cast<double>(width))};
+    const auto second = Spectrum::make(one);
+    if (!second) return second;
+    parts[1] = *second;
   }
   const bool in_turns = family.axes == Axes::turns;
-  const auto whole = Spectrum::make({.rotary_dim = in_turns ? width / 2 : width, .base = base});
-  if (!whole) return whole;
-  std::vector<double> inv_freq;
-  std::vector<std::uint8_t> axis;
-  const auto take = [&](std::size_t i, std::uint8_t a) {
-    inv_freq.push_back(whole->inv_freq()[i]);
-    axis.push_back(a);
-  };
-  if (in_turns) {
-    for (std::size_t i = 0; i < whole->inv_freq().size(); ++i) take(i, 1), take(i, 0);
-  } else {
-    for (std::uint8_t a = 0; a < 2; ++a)
-      for (std::size_t i = a; i < whole->inv_freq().size(); i += 2) take(i, a);
-  }
-  return with_axes(inv_freq, axis);
+  const auto joined = Spectrum::join(parts, in_turns ? AxisOrder::round_robin : AxisOrder::contiguous);
+  if (!joined || family.first_axis == 0) return joined;
+  std::vector<std::uint8_t> axis(joined->axis().begin(), joined->axis().end());
+  for (auto& a : axis) a = a == 0 ? 1 : 0;
+  return joined->with_axis(axis);
 }
 
 /// What all ropes of an encoder share.
@@ -213,7 +195,7 @@ void add(const Keys& config, std::string_view model_type, std::optional<Pairing>
   if (!rope) return;
   if (family->axes == Axes::two_ropes) return add_two(*rope, builder);
   const std::string from = message("default of ", model_type);
-  const std::int64_t axes = family->axes == Axes::thirds ? 3 : 2;
+  const std::int64_t axes = axes_of(*family);
   if (family->axes != Axes::turns) {
     rope->axis_sections = {
         std::vector<std::int64_t>(static_cast<std::size_t>(axes), rope->rotary_dim.value / 2 / axes), from};

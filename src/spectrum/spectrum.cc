@@ -152,8 +152,15 @@ Result<Spectrum> Spectrum::join(std::span<const Spectrum> parts, AxisOrder order
     }
     joined.attention_factor_ = part.attention_factor_;
     joined.softmax_factor_ = part.softmax_factor_;
+    joined.parts_.push_back({part.pairs(), part.base_, part.scaling_});
     sections.push_back(part.pairs());
   }
+  const auto same = [&](auto SpectrumPart::*field) {
+    return std::ranges::all_of(joined.parts_,
+                               [&](const auto& part) { return part.*field == joined.parts_[0].*field; });
+  };
+  if (same(&SpectrumPart::base)) joined.base_ = parts[0].base_;
+  if (same(&SpectrumPart::scaling)) joined.scaling_ = parts[0].scaling_;
   auto axis = axis_map(order, sections);
   if (!axis) return invalid("join: ", axis.status().message());
   std::vector<std::size_t> next(parts.size(), 0);

@@ -23,6 +23,40 @@ INSTANTIATE_TEST_SUITE_P(Presets, Golden,
                            return name;
                          });
 
+// An encoder has a schedule an axis: DINOv3's are alike, of Pixtral's the columns are slower by 10000^(2/64).
+TEST(ExplainModel, SchedulesThatWereJoined) {
+  const TemporaryFolder folder;
+  const std::string config = folder / "config.json";
+  const auto encoder = [&](const std::string& model_type) {
+    write_file(config,
+               R"({"model_type": ")" + model_type + R"(", "hidden_size": 384, "num_attention_heads": 6,
+        "num_hidden_layers": 2})");
+    return explain_json({config})["ropes"][0];
+  };
+  Json rope = encoder("dinov3_vit");
+  EXPECT_EQ(rope["base"], 100);
+  EXPECT_EQ(rope["scaling"]["type"], "dinov3");
+  ASSERT_EQ(rope["parts"].size(), 2U);
+  EXPECT_EQ(rope["parts"][1], Json::parse(R"({"pairs": 16, "base": 100.0, "scaling": {"type": "dinov3"}})"));
+  std::string text = flowing(explain({config}));
+  EXPECT_TRUE(has(text, "scaling dinov3: ")) << text;
+  EXPECT_TRUE(has(text, "2 schedules of 16 pairs, base 100, one an axis")) << text;
+  EXPECT_FALSE(has(text, "as the base says"));
+
+  rope = encoder("pixtral");
+  EXPECT_EQ(rope["base"], 10000);
+  EXPECT_TRUE(rope["scaling"].is_null());
+  EXPECT_EQ(rope["parts"][0]["scaling"]["type"], "default");
+  EXPECT_EQ(rope["parts"][1]["scaling"]["type"], "linear");
+  EXPECT_NEAR(rope["parts"][1]["scaling"]["factor"].get<double>(), 1.333521432163324, 1e-14);
+  text = flowing(explain({config}));
+  EXPECT_TRUE(has(text, "scaling 2 schedules, one an axis: 16 pairs, base 10000, default: no scaling"))
+      << text;
+  EXPECT_TRUE(has(text, "16 pairs, base 10000, linear: ")) << text;
+  EXPECT_TRUE(has(text, "factor 1.33352143")) << text;
+  EXPECT_FALSE(Json(explain_json({"llama-3.1-8b"})["ropes"][0]).contains("parts"));
+}
+
 class Doubtful : public ::testing::Test {
  protected:
   Doubtful() {

@@ -61,6 +61,22 @@ TEST(ExplainPeers, SaysNothingWhereAllAgree) {
   EXPECT_FALSE(has(words({"gpt-oss-20b", "--length", "1"}), "axis"));
 }
 
+TEST(ExplainPeers, AnImageEncoderIsNotTheSameToThoseWhoAreNotKnownToHaveIt) {
+  const TemporaryFolder folder;
+  write_file(folder / "config.json", R"({"model_type": "dinov3_vit", "hidden_size": 384,
+      "num_attention_heads": 6, "num_hidden_layers": 2})");
+  const std::string text = words({folder / "config.json"});
+  EXPECT_TRUE(has(text, "- transformers: the same numbers")) << text;
+  EXPECT_TRUE(has(
+      text,
+      "- llama.cpp, vllm, sglang: not known: nothing is described here of its encoders of images or sound"));
+  EXPECT_TRUE(has(text, "- mlx: cannot run it: it has no encoders of images or sound"));
+  const Json json = explain_json({folder / "config.json"});
+  EXPECT_EQ(of_peer(json, "vllm")["status"], "unknown");
+  EXPECT_EQ(of_peer(json, "mlx")["status"], "unsupported");
+  EXPECT_EQ(of_peer(json, "transformers")["status"], "same");
+}
+
 TEST(ExplainPeers, SaysWhoseLengthDecidesAndWhatItGives) {
   const std::string text = words(dynamic);
   EXPECT_TRUE(has(text, "Length: by the batch: recomputed when a longer sequence comes than ever before"));

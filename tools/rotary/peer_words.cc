@@ -41,7 +41,9 @@ std::string angle_words(const PeerReport& report) {
 
 /// What the peer gives, and why.
 std::string difference_words(const PeerReport& report) {
-  if (!report.theirs.rope.ok()) return "cannot run it: " + report.theirs.rope.status().message();
+  if (!report.theirs.rope.ok()) {
+    return (report.theirs.is_known ? "cannot run it: " : "") + report.theirs.rope.status().message();
+  }
   if (report.difference.none()) return "the same numbers";
   const Spectrum &ours = report.ours.spectrum(), &theirs = report.theirs.rope->spectrum();
   const auto& d = report.difference;
@@ -123,9 +125,10 @@ Json peers_json(const std::vector<PeerReport>& reports) {
     all.push_back(
         {{"rope", report.rope},
          {"peer", name(report.theirs.peer)},
-         {"status", !runs      ? "unsupported"
-                    : d.none() ? "same"
-                               : "differs"},
+         {"status", !report.theirs.is_known ? "unknown"
+                    : !runs                 ? "unsupported"
+                    : d.none()              ? "same"
+                                            : "differs"},
          {"tokens", report.tokens},
          {"attention_factor", or_null(runs ? report.theirs.rope->spectrum().attention_factor() : 0, runs)},
          {"softmax_factor", or_null(runs ? report.theirs.rope->spectrum().softmax_factor() : 0, runs)},

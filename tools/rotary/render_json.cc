@@ -42,39 +42,58 @@ Json axis_sections(const Spectrum& spectrum) {
   return sections;
 }
 
-Json scaling_json(const Spectrum& spectrum) {
-  Json json{{"type", name(spectrum.scaling())}};
+Json scaling_json(const Scaling& scaling) {
+  Json json{{"type", name(scaling)}};
   std::visit(
       [&](const auto& type) {
         type.fields(type, [&](std::string_view field, const auto& value) {
           json[std::string(field)] = json_of(value);
         });
       },
-      spectrum.scaling());
+      scaling);
+  return json;
+}
+
+/// Null for joined schedules that differ in it.
+Json scaling_json(const Spectrum& spectrum) {
+  const auto parts = spectrum.parts();
+  if (std::ranges::any_of(parts, [&](const auto& part) { return part.scaling != parts[0].scaling; }))
+    return {};
+  Json json = scaling_json(spectrum.scaling());
   if (!spectrum.divisors().empty()) json["divisors"] = spectrum.divisors();
   return json;
+}
+
+Json parts_json(const Spectrum& spectrum) {
+  Json parts = Json::array();
+  for (const SpectrumPart& part : spectrum.parts())
+    parts.push_back(
+        {{"pairs", part.pairs}, {"base", json_of(part.base)}, {"scaling", scaling_json(part.scaling)}});
+  return parts;
 }
 
 Json rope_json(const ModelRope& entry, std::optional<std::int64_t> length) {
   const Rope& rope = entry.rope;
   const Spectrum& spectrum = rope.spectrum();
-  return {{"name", entry.name},
-          {"head_dim", rope.head_dim()},
-          {"rotary_dim", rope.rotary_dim()},
-          {"rotary_offset", rope.rotary_offset()},
-          {"base", json_of(spectrum.base())},
-          {"scaling", scaling_json(spectrum)},
-          {"pairing", name(rope.pairing())},
-          {"direction", name(rope.direction())},
-          {"axis_sections", axis_sections(spectrum)},
-          {"attention_factor", spectrum.attention_factor()},
-          {"softmax_factor", spectrum.softmax_factor()},
-          {"original_context", json_of(entry.original_context)},
-          {"context", json_of(entry.context)},
-          {"length", json_of(length)},
-          {"inv_freq", spectrum.inv_freq()},
-          {"axis", spectrum.axis()},
-          {"policy", name(rope.policy())}};
+  Json json{{"name", entry.name},
+            {"head_dim", rope.head_dim()},
+            {"rotary_dim", rope.rotary_dim()},
+            {"rotary_offset", rope.rotary_offset()},
+            {"base", json_of(spectrum.base())},
+            {"scaling", scaling_json(spectrum)},
+            {"pairing", name(rope.pairing())},
+            {"direction", name(rope.direction())},
+            {"axis_sections", axis_sections(spectrum)},
+            {"attention_factor", spectrum.attention_factor()},
+            {"softmax_factor", spectrum.softmax_factor()},
+            {"original_context", json_of(entry.original_context)},
+            {"context", json_of(entry.context)},
+            {"length", json_of(length)},
+            {"inv_freq", spectrum.inv_freq()},
+            {"axis", spectrum.axis()},
+            {"policy", name(rope.policy())}};
+  if (!spectrum.parts().empty()) json["parts"] = parts_json(spectrum);
+  return json;
 }
 
 Json temperature_json(const Model& model) {

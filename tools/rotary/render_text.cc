@@ -152,24 +152,52 @@ std::string alpha_words(const Model& model, std::size_t rope, std::optional<std:
          (length ? "of " + count(*length, "token") : "up to there, since no --length is given");
 }
 
-std::string scaling_text(const Model& model, std::size_t index, std::optional<std::int64_t> length) {
-  const Spectrum& spectrum = model.ropes()[index].rope.spectrum();
-  std::string text = item("scaling", type_words(spectrum.scaling()));
-  const auto field = [&](std::string_view key, const auto& value) {
-    text += paragraph(std::string(indent, ' ') + "- ", indent + 2,
-                      std::string(key) + " " + field_words(name(spectrum.scaling()), key, value));
-  };
+std::string field_text(std::string_view type, std::string_view key, const auto& value) {
+  return paragraph(std::string(indent, ' ') + "- ", indent + 2,
+                   std::string(key) + " " + field_words(type, key, value));
+}
+
+/// A line for each field that holds a value.
+std::string fields_text(const Scaling& scaling) {
+  std::string text;
   const auto visit = [&](std::string_view key, const auto& value) {
     if constexpr (requires { *value; }) {
-      if (value) field(key, *value);
+      if (value) text += field_text(name(scaling), key, *value);
     } else {
-      field(key, value);
+      text += field_text(name(scaling), key, value);
     }
   };
-  std::visit([&](const auto& type) { type.fields(type, visit); }, spectrum.scaling());
+  std::visit([&](const auto& type) { type.fields(type, visit); }, scaling);
+  return text;
+}
+
+/// Of schedules that were joined: one, where they are alike; else each.
+std::string parts_text(const Spectrum& spectrum) {
+  const auto parts = spectrum.parts();
+  const auto base = [](const SpectrumPart& part) {
+    return part.base ? "base " + digits(*part.base) : std::string("frequencies of its own");
+  };
+  if (std::ranges::all_of(parts, [&](const SpectrumPart& part) { return part == parts[0]; })) {
+    return item("scaling", type_words(parts[0].scaling)) + fields_text(parts[0].scaling) +
+           item("", count(std::ssize(parts), "schedule") + " of " + count(parts[0].pairs, "pair") + ", " +
+                        base(parts[0]) + ", one an axis");
+  }
+  std::string text = item("scaling", count(std::ssize(parts), "schedule") + ", one an axis:");
+  for (const SpectrumPart& part : parts) {
+    text += item("", count(part.pairs, "pair") + ", " + base(part) + ", " + type_words(part.scaling)) +
+            fields_text(part.scaling);
+  }
+  return text;
+}
+
+std::string scaling_text(const Model& model, std::size_t index, std::optional<std::int64_t> length) {
+  const Spectrum& spectrum = model.ropes()[index].rope.spectrum();
+  if (!spectrum.parts().empty()) return parts_text(spectrum);
+  std::string text = item("scaling", type_words(spectrum.scaling())) + fields_text(spectrum.scaling());
   if (const auto divisors = spectrum.divisors(); !divisors.empty()) {
     text += item("", "and after it each pair is divided once more:");
-    field("divisors", std::vector<double>(divisors.begin(), divisors.end()));
+    text += field_text(name(spectrum.scaling()), "divisors",
+                       std::vector<double>(divisors.begin(), divisors.end()));
   }
   if (const std::string choice = choice_words(spectrum); !choice.empty()) {
     text += item(
@@ -269,7 +297,8 @@ std::string rope_text(const Model& model, std::size_t index, std::optional<std::
   if (rope.pairs() == 0) return text;
   text += item("pairing", pairing_words(rope));
   text += item("direction", direction_words(rope.direction()));
-  if (spectrum.base()) text += item("base", base_text(*spectrum.base(), rope.pairs()));
+  if (spectrum.base() && spectrum.parts().empty())
+    text += item("base", base_text(*spectrum.base(), rope.pairs()));
   text += scaling_text(model, index, length);
   text += item("attention", attention_words(spectrum));
   if (spectrum.softmax_factor() != 1) {

@@ -26,6 +26,10 @@ TEST(Policies, WhatCannotBeMade) {
   const Spectrum own = Spectrum::from_inv_freq(std::vector<double>{1.0, 0.5}).value();
   const auto ggml = impl::make_angle_source(AnglePolicy::ggml, own);
   EXPECT_EQ(ggml.status().message(), "policy ggml: needs a base, and these frequencies are the caller's own");
+  const std::int64_t lanes[] = {4, 4};
+  const auto joined = Spectrum::axial(lanes, 10000).value();
+  EXPECT_EQ(impl::make_angle_source(AnglePolicy::ggml, joined).status().message(),
+            "policy ggml: has one schedule, and these frequencies are of 2");
   const auto table = impl::make_angle_source(AnglePolicy::table, own);
   EXPECT_EQ(table.status().message(),
             "policy table: needs cos and sin of the caller's own, see Rope::from_table");

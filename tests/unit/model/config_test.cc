@@ -86,6 +86,10 @@ TEST(Config, FactorMayBeText) {
         load(llama(std::string(R"(, "rope_scaling": {"type": "linear", "factor": )") + factor + "}"));
     EXPECT_EQ(std::get<scaling::Linear>(model.ropes()[0].rope.spectrum().scaling()).factor, 4) << factor;
   }
+  const auto text = load(llama(R"(, "rope_theta": "50000")"));
+  ASSERT_EQ(text.warnings().size(), 1U);
+  EXPECT_EQ(text.warnings()[0],
+            "rope_theta \"50000\": text, read as the number it spells; Transformers fails on it");
   for (const char* factor : {"0", "-4", "0.5", "\"NaN\"", "\"inf\""}) {
     EXPECT_FAILS(Model::from_config(
                      llama(std::string(R"(, "rope_scaling": {"type": "linear", "factor": )") + factor + "}")),

@@ -108,6 +108,25 @@ GgufWriter yarn_gguf(const std::string& architecture, const std::string& type = 
                        .set("rope.scaling.original_context_length", 8192U));
 }
 
+// llama.cpp's models/laguna.cpp, which has ggml's own betas where grok's are 8 and 1.
+TEST(GgufFiles, LagunasSwitchOfYarn) {
+  const auto scaling_of = [](const std::string& type, float ramp) {
+    const auto model = yarn_gguf("laguna", type).set("rope.scaling.yarn_ext_factor", ramp).load();
+    EXPECT_SUCCEEDS(model);
+    EXPECT_TRUE(model->warnings().empty());
+    return model->ropes()[0].rope.spectrum().scaling();
+  };
+  for (const char* type : {"yarn", "linear"}) {
+    EXPECT_EQ(scaling_of(type, 0), Scaling(scaling::Linear{16})) << type;
+    EXPECT_EQ(std::get<scaling::Yarn>(scaling_of(type, 1)).beta_fast, 32) << type;
+  }
+  EXPECT_EQ(scaling_of("yarn", -1), scaling_of("yarn", 1));
+  EXPECT_EQ(scaling_of("linear", -1), Scaling(scaling::Linear{16}));
+  EXPECT_FAILS(yarn_gguf("laguna", "linear").set("rope.scaling.yarn_attn_factor", 2.0F).load(),
+               StatusCode::unsupported,
+               "laguna.rope.scaling.yarn_attn_factor 2: an attention factor without YaRN; must be 1");
+}
+
 // llama.cpp's models/grok.cpp and llama-context.cpp.
 TEST(GgufFiles, GroksSwitchOfYarn) {
   const auto with = [](const std::string& key, float value) {

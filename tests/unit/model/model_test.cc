@@ -121,7 +121,7 @@ TEST(Preset, KeyFacts) {
       {"deepseek-v4", "main", 512, 64, 448, 1e4, "default", 1, il, 43},
       {"deepseek-v4", "compress", 512, 64, 448, 160000, "yarn", 1, il, 43},
       {"llama-4-scout", "default", 128, 128, 0, 5e5, "llama3", 1, il, 48},
-      {"llama-4-scout", "vision", 88, 88, 0, 0, "default", 1, il, 48},
+      {"llama-4-scout", "vision", 88, 88, 0, 1e4, "default", 1, il, 48},
       {"command-r", "default", 128, 128, 0, 5e5, "default", 1, il, 40},
       {"ernie-4.5-0.3b", "default", 128, 128, 0, 5e5, "default", 1, il, 18},
       {"ernie-4.5-vl", "default", 128, 128, 0, 5e5, "default", 1, il, 28},
@@ -132,9 +132,9 @@ TEST(Preset, KeyFacts) {
       {"glm-4.5", "default", 128, 64, 0, 1e4, "default", 1, hs, 46},
       {"gemma-4", "global", 512, 512, 0, 1e6, "proportional", 1, hs, 30},
       {"gemma-4", "vision-y", 64, 32, 32, 100, "default", 1, hs, 30},
-      {"flux-2", "default", 128, 128, 0, 0, "default", 1, il, 56},
-      {"z-image", "default", 128, 128, 0, 0, "default", 1, il, 30},
-      {"minimax-m3-vision", "vision", 80, 78, 0, 0, "default", 1, hs, 32},
+      {"flux-2", "default", 128, 128, 0, 2000, "default", 1, il, 56},
+      {"z-image", "default", 128, 128, 0, 256, "default", 1, il, 30},
+      {"minimax-m3-vision", "vision", 80, 78, 0, 1e4, "default", 1, hs, 32},
       {"mimo-v2-flash", "local", 192, 64, 0, 1e4, "default", 1, hs, 48},
   };
   for (const Facts& facts : table) {

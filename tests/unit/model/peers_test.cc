@@ -286,13 +286,6 @@ TEST(Peers, LlamaCppLeavesPairsOfMRopeInTurnsStanding) {
   EXPECT_TRUE(config("[24, 20, 20]").rope_as(vllm, 0).reasons.empty());
 }
 
-TEST(Peers, AnImageEncoderIsNoTextModel) {
-  const Model model = preset("pixtral-12b");
-  const Rope& vision = model.find_rope("vision")->rope;
-  EXPECT_GT(vision.spectrum().axes(), 1);
-  for (const Peer peer : peers) EXPECT_EQ(model.as(peer)->find_rope("vision")->rope, vision) << name(peer);
-}
-
 TEST(Peers, AnImageEncoderOfTwoRopesIsNoTextModelEither) {
   const Model model = preset("gemma-4");
   const Rope& by_columns = model.find_rope("vision-x")->rope;

@@ -29,6 +29,14 @@ TEST(ModelTemperature, Llama4OnItsLayersWithoutRope) {
   EXPECT_EQ(stated.temperature()->query, (QueryTemperature{.scale = 0.2, .length = 4096, .first = 1}));
   EXPECT_EQ(llama4(R"(, "attn_temperature_tuning": false)")->temperature().has_value(), false);
   EXPECT_EQ(llama4(R"(, "attn_temperature_tuning": 0)")->temperature().has_value(), false);
+  EXPECT_TRUE(llama4(R"(, "attn_temperature_tuning": 1)")->temperature());
+  for (const auto& [value, got] :
+       {std::pair{"7", "7"}, {"-1", "-1"}, {"0.5", "a number"}, {"\"4\"", "text"}}) {
+    EXPECT_FAILS(
+        llama4(R"(, "attn_temperature_tuning": )" + std::string(value)), StatusCode::malformed,
+        "attn_temperature_tuning: expected true or false (or 0, 1, or the 4 of published files), got " +
+            std::string(got));
+  }
 }
 
 // 1 + 0.1 ln(1 + floor(p / 16384)), at 262143 ln 16.

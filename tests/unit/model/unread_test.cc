@@ -171,8 +171,7 @@ TEST(Assumed, TheScalingOfAClass) {
   EXPECT_EQ(name(plain.ropes()[0].rope.spectrum().scaling()), "default");
   EXPECT_TRUE(plain.warnings().empty());
   for (const std::string type : {"ministral3", "mistral4", "cwm", "apertus", "openai_privacy_filter"}) {
-    const auto silent = load(
-        R"({"head_dim": 64, "qk_rope_head_dim": 64, "num_hidden_layers": 2, "model_type": ")" + type + "\"}");
+    const auto silent = load(R"({"head_dim": 64, "num_hidden_layers": 2, "model_type": ")" + type + "\"}");
     EXPECT_NE(name(silent.ropes()[0].rope.spectrum().scaling()), "default") << type;
     EXPECT_FALSE(silent.warnings().empty()) << type;
   }

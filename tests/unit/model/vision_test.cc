@@ -132,5 +132,40 @@ TEST(Vision, MusicFlamingoHasARopeOfTimeBesideItsTexts) {
                "config.json: default of musicflamingo 0.2 of a width of 3: must be at least 2 lanes");
 }
 
+// Only Transformers' encoders are compared (vision_ropes.json).
+TEST(VisionPeers, AnImageEncoderIsKnownOfTransformersAlone) {
+  for (const std::string config : {R"({"model_type": "dinov3_vit")", R"({"model_type": "pixtral")"}) {
+    const Model model =
+        testing::load(config + R"(, "hidden_size": 384, "num_attention_heads": 6, "num_hidden_layers": 2})");
+    const Rope& encoder = model.ropes()[0].rope;
+    EXPECT_EQ(encoder.spectrum().parts().size(), 2U);
+    EXPECT_EQ(model.as(Peer::transformers)->ropes()[0].rope, encoder);
+    EXPECT_FAILS(model.as(Peer::mlx), StatusCode::unsupported,
+                 "config.json: rope vision: it has no encoders of images or sound");
+    EXPECT_TRUE(model.rope_as(Peer::mlx, 0).is_known);
+    for (const Peer peer : {Peer::llama_cpp, Peer::vllm, Peer::sglang}) {
+      EXPECT_FAILS(model.as(peer), StatusCode::unsupported,
+                   "not known: nothing is described here of its encoders of images or sound");
+      EXPECT_FALSE(model.rope_as(peer, 0).is_known) << name(peer);
+    }
+  }
+}
+
+// Beside a text model, the encoder's rope stays as the file says, and a value says so.
+TEST(VisionPeers, AnEncoderBesideATextModelStays) {
+  const Model model =
+      testing::load(R"({"model_type": "qwen2_vl", "text_config": {"model_type": "qwen2_vl_text",
+      "hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2}, "vision_config": {
+      "model_type": "qwen2_vl_vision", "embed_dim": 1280, "num_heads": 16}})");
+  for (const Peer peer : peers) {
+    const auto theirs = model.as(peer);
+    ASSERT_SUCCEEDS(theirs);
+    EXPECT_EQ(theirs->find_rope("vision")->rope, model.find_rope("vision")->rope) << name(peer);
+  }
+  const auto by_vllm = model.as(Peer::vllm);
+  EXPECT_EQ(std::get<std::string>(testing::find_value(*by_vllm, "vllm", 1)->value),
+            "not known: nothing is described here of its encoders of images or sound; as the file says");
+}
+
 }  // namespace
 }  // namespace rotary

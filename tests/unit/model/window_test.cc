@@ -126,6 +126,22 @@ TEST(Window, LatentAttentionIsDescribedWhole) {
                StatusCode::malformed, "qk_rope_head_dim -2");
 }
 
+// Transformers' llama passes over the key; a model of another name has lanes that stand still somewhere.
+TEST(Window, LanesThatTurnBeginWhereTheFileSays) {
+  for (const char* type : {"llama", "some_latent_model"}) {
+    EXPECT_FAILS(
+        Model::from_config(R"({"model_type": ")" + std::string(type) +
+                           R"(", "hidden_size": 2048, "num_attention_heads": 16,
+                     "num_hidden_layers": 1, "qk_rope_head_dim": 64})"),
+        StatusCode::malformed,
+        "qk_nope_head_dim: missing beside qk_rope_head_dim 64, so where the lanes that turn begin is "
+        "not known");
+  }
+  EXPECT_EQ(window(R"({"model_type": "some_latent_model", "num_hidden_layers": 1, "qk_rope_head_dim": 64,
+                       "qk_nope_head_dim": 0})"),
+            (Window{64, 64, 0}));
+}
+
 /// 4096 wide, 32 heads, and nothing else said of lanes.
 std::string silent(const std::string& model_type, const std::string& keys = "") {
   return R"({"model_type": ")" + model_type +

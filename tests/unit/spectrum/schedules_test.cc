@@ -66,7 +66,27 @@ TEST(Join, OneScheduleAnAxis) {
   EXPECT_EQ(s.inv_freq()[22], 1);
   EXPECT_DOUBLE_EQ(s.inv_freq()[1], std::pow(10000.0, -1.0 / 22));
   EXPECT_NEAR(s.inv_freq()[63], std::pow(10000 * std::pow(3, 42.0 / 40), -20.0 / 21), 1e-17);
-  EXPECT_FALSE(s.base());
+}
+
+TEST(Join, RemembersItsParts) {
+  const auto dinov3 = Spectrum::make({.rotary_dim = 32, .base = 100, .scaling = scaling::Dinov3()}).value();
+  const auto alike = Spectrum::join(std::vector{dinov3, dinov3}).value();
+  EXPECT_EQ(alike.base(), 100);
+  EXPECT_EQ(alike.scaling(), Scaling(scaling::Dinov3()));
+  ASSERT_EQ(alike.parts().size(), 2U);
+  EXPECT_EQ(alike.parts()[1], (SpectrumPart{16, 100, scaling::Dinov3()}));
+  EXPECT_TRUE(dinov3.parts().empty());
+
+  const auto plain = Spectrum::make({.rotary_dim = 8, .base = 500}).value();
+  const auto unlike = Spectrum::join(std::vector{dinov3, plain}).value();
+  EXPECT_FALSE(unlike.base());
+  EXPECT_EQ(unlike.scaling(), Scaling(scaling::None()));
+  EXPECT_EQ(unlike.parts()[0], (SpectrumPart{16, 100, scaling::Dinov3()}));
+  EXPECT_EQ(unlike.parts()[1], (SpectrumPart{4, 500, scaling::None()}));
+
+  const auto own = Spectrum::from_inv_freq(std::vector{1.0, 0.5}).value();
+  EXPECT_EQ(Spectrum::join(std::vector{own}).value().parts()[0], (SpectrumPart{2, std::nullopt, {}}));
+  EXPECT_EQ(Spectrum::axial(std::array<std::int64_t, 2>{16, 56}, 2000).value().base(), 2000);
 }
 
 TEST(Join, RefusesWhatDoesNotFit) {
