@@ -36,8 +36,15 @@ ModelOptions model_options(std::optional<std::int64_t> length, const std::option
   return options;
 }
 
-bool is_preset(const std::string& name) {
-  return std::ranges::find(presets(), name, &Preset::name) != presets().end();
+/// A name that is no file. Error: no preset either.
+Model from_name(const std::string& name, const ModelOptions& options) {
+  std::vector<std::string> names;
+  for (const Preset& preset : presets()) names.emplace_back(preset.name);
+  if (std::ranges::find(names, name) != names.end()) return take(Model::from_preset(name, options));
+  const std::string text =
+      name + ": No such file, and no preset of that name" + tool::did_you_mean(name, names);
+  PyErr_SetString(PyExc_FileNotFoundError, text.c_str());
+  throw nb::python_error();
 }
 
 /// A config that has to_dict() or is a dict, as the text of a config.json.
@@ -63,8 +70,8 @@ Model from_config(nb::object config, std::optional<std::int64_t> length,
   if (!is_path) return from_object(config, options);
   const auto path = nb::cast<std::string>(nb::module_::import_("os").attr("fspath")(config));
   std::error_code error;
-  if (!std::filesystem::exists(path, error) && is_preset(path))
-    return take(Model::from_preset(path, options));
+  if (!std::filesystem::exists(path, error) && path.find('/') == std::string::npos)
+    return from_name(path, options);
   nb::gil_scoped_release released;
   return take(Model::from_path(path, options));
 }

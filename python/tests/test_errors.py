@@ -189,7 +189,9 @@ def test_wrong_types_of_a_rope() -> None:
 
 def test_descriptions_that_cannot_be(tmp_path: Any) -> None:
     with pytest.raises(OSError, match="No such file"):
-        rotary.Rope.from_config("no-such-file.json")
+        rotary.Rope.from_config("no-such-folder/config.json")
+    with pytest.raises(FileNotFoundError, match='no preset of that name .did you mean "llama-3.1-8b"'):
+        rotary.Rope.from_config("lama-3.1-8b")
     with pytest.raises(TypeError, match="config: list, expected a path, a dict"):
         rotary.Rope.from_config([])
     with pytest.raises(ValueError, match="choose with layer= or name="):

@@ -120,7 +120,7 @@ def test_what_is_refused() -> None:
         (turned(of=x.astype(np.int8)), TypeError, "q: dtype i8, expected f64, f32, f16 or bf16"),
         (turned([1.0]), TypeError, "q: list, expected an array"),
         (turned(locked), ValueError, "q: the array is read-only"),
-        (turned(np.empty((1, 2, 6, 64))), ValueError, "q: output of f64 [1, 6, 2]"),
+        (turned(np.empty((1, 2, 6, 64))), ValueError, "q: output of f64 with batch 1, tokens 6, heads 2"),
         (turned(x.view(np.int32).view(np.float16)[..., :64]), ValueError, "overlap"),
         (turned(norm=5), TypeError, "norm: int, expected a rotary.RmsNorm or None"),
         (turned(norm=RmsNorm(weight[:5], 1e-6)), ValueError, "q: norm: weight [5], expected [64], one number behind the other"),

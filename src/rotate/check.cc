@@ -31,8 +31,9 @@ Status check_output(std::string_view operand, const HeadsShape& shape, const Hea
                    ", expected f64, f32, f16, bf16, f8_e4m3, f8_e5m2 or i8");
   }
   if (shape.batch != in.batch || shape.tokens != in.tokens || shape.heads != in.heads) {
-    return invalid(operand, ": output of ", name(shape.dtype), " [", shape.batch, ", ", shape.tokens, ", ",
-                   shape.heads, "], expected [", in.batch, ", ", in.tokens, ", ", in.heads, "] as the input");
+    return invalid(operand, ": output of ", name(shape.dtype), " with batch ", shape.batch, ", tokens ",
+                   shape.tokens, ", heads ", shape.heads, ", expected batch ", in.batch, ", tokens ",
+                   in.tokens, ", heads ", in.heads, " as the input");
   }
   return {};
 }

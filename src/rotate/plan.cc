@@ -45,10 +45,11 @@ Status Rope::prepare(RotatePlan& plan, const RotateOptions& options) const {
       if (Status status = impl::check_shape("k", k, head_dim()); !status.ok()) return status;
     }
     if (k.in.dtype != q.in.dtype || k.in.batch != q.in.batch || k.in.tokens != q.in.tokens) {
+      const bool swapped = k.in.tokens != q.in.tokens && k.in.heads == q.in.heads;
       return impl::invalid("k: ", name(k.in.dtype), " with batch ", k.in.batch, " and tokens ", k.in.tokens,
                            ", expected ", name(q.in.dtype), " with batch ", q.in.batch, " and tokens ",
                            q.in.tokens, " as q",
-                           q.in.tokens == k.in.tokens ? "" : "; are tokens and heads swapped (bthd, bhtd)?");
+                           swapped ? "; are tokens and heads swapped (bthd, bhtd)?" : "");
     }
   }
   const impl::KernelQuery query = impl::kernel_query(*this, q, plan.has_k_ ? &k : nullptr);

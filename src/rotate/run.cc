@@ -19,6 +19,28 @@ Status check_shapes(std::string_view operand, const Operand& x, const OperandSha
   return impl::invalid(operand, ": shape or strides differ from the planned ones");
 }
 
+/// By what the two differ first.
+Status another_rope(const impl::AngleSource& given, const impl::AngleSource& expected) {
+  const auto refusal = [](const auto&... words) {
+    return impl::invalid("angles of another rope: ", words...);
+  };
+  if (given.policy() != expected.policy() || given.pairs() != expected.pairs()) {
+    return refusal("policy ", name(given.policy()), " and ", given.pairs(), " pairs, expected this rope's ",
+                   name(expected.policy()), " and ", expected.pairs(), " pairs");
+  }
+  const Spectrum &theirs = given.spectrum(), &ours = expected.spectrum();
+  for (std::size_t i = 0; i < ours.inv_freq().size(); ++i) {
+    if (theirs.inv_freq()[i] != ours.inv_freq()[i]) {
+      return refusal("pair ", i, " turns ", theirs.inv_freq()[i],
+                     " radians a position, expected this rope's ", ours.inv_freq()[i]);
+    }
+  }
+  if (theirs.attention_factor() != ours.attention_factor()) {
+    return refusal("A is ", theirs.attention_factor(), ", expected this rope's ", ours.attention_factor());
+  }
+  return refusal("the frequencies are this rope's, the axes, the scaling, the table or xPos are not");
+}
+
 }  // namespace
 
 bool RotatePlan::same_shapes(const Operand& q, const Operand& k) const noexcept {
@@ -51,9 +73,7 @@ bool RotatePlan::plainly_fits(const Angles& angles, const Operand& q, const Oper
 Status RotatePlan::check_angles(const Angles& angles) const noexcept {
   using impl::invalid;
   if (angles.source_ != rope_->source && !angles.source_->equals(*rope_->source)) {
-    return invalid("angles of another rope: policy ", name(angles.policy()), " and ", angles.pairs(),
-                   " pairs, expected this rope's ", name(rope_->source->policy()), " and ",
-                   rope_->source->pairs(), " pairs with the same frequencies");
+    return another_rope(*angles.source_, *rope_->source);
   }
   const std::int64_t batch = q_.in.batch, tokens = q_.in.tokens;
   if (angles.tokens() < tokens) return invalid("angles have ", angles.tokens(), " tokens, q has ", tokens);

@@ -293,7 +293,7 @@ TEST_F(Small, FilesThatAreNoneAreRefused) {
   refuses_with(3, "in.safetensors", {"--positions", "0:2"});
   const auto q = counting("q", {2, 1, 4});
   save(in, {q.view()});
-  EXPECT_REFUSES(2, "expected a name that ends in .safetensors or .npy",
+  EXPECT_REFUSES(2, "expected a file of tensors, whose name ends in .safetensors or .npy",
                  {"apply", "--head-dim", "4", "--in", in, "--out", folder / "out.bin", "--positions", "0:2"});
   EXPECT_REFUSES(3, "nowhere/out.safetensors",
                  {"apply", "--head-dim", "4", "--in", in, "--out", folder / "nowhere/out.safetensors",

@@ -115,6 +115,17 @@ std::string peers_text(const std::vector<PeerReport>& reports, std::size_t rope,
   return text;
 }
 
+std::string against_text(const std::vector<PeerReport>& reports, std::size_t rope, Peer peer,
+                         std::size_t indent) {
+  for (const PeerReport& report : reports) {
+    if (report.rope != rope || report.theirs.peer != peer) continue;
+    return paragraph("  the file", indent,
+                     "against its own numbers, at " + std::to_string(report.tokens) +
+                         " tokens: " + difference_words(report) + length_words(report));
+  }
+  return {};
+}
+
 Json peers_json(const std::vector<PeerReport>& reports) {
   Json all = Json::array();
   for (const PeerReport& report : reports) {

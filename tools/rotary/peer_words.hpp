@@ -26,6 +26,9 @@ std::vector<PeerReport> peer_reports(const Model& model, std::optional<std::int6
 
 /// The section "peers" of one rope; empty where all give the same numbers at every length.
 std::string peers_text(const std::vector<PeerReport>& reports, std::size_t rope, std::size_t indent);
+/// What that peer changes in the file's own numbers, and why.
+std::string against_text(const std::vector<PeerReport>& reports, std::size_t rope, Peer peer,
+                         std::size_t indent);
 /// One object a rope and peer.
 nlohmann::ordered_json peers_json(const std::vector<PeerReport>& reports);
 

@@ -14,7 +14,7 @@
 namespace rotary::tool {
 
 /// The report in plain words; what is doubtful comes first.
-/// `reports` are those of the model as it was read; where it is shown as a peer, they are left out.
+/// `reports` are those of the model as it was read; where it is shown as a peer, only that one's is told.
 std::string explain_text(const Model& model, std::optional<std::int64_t> length,
                          const std::vector<PeerReport>& reports, std::optional<Peer> as);
 

@@ -286,7 +286,7 @@ std::string wavelength_words(const ModelRope& entry) {
 }
 
 std::string rope_text(const Model& model, std::size_t index, std::optional<std::int64_t> length,
-                      const std::vector<PeerReport>& reports) {
+                      const std::vector<PeerReport>& reports, std::optional<Peer> as) {
   const ModelRope& entry = model.ropes()[index];
   const Rope& rope = entry.rope;
   const Spectrum& spectrum = rope.spectrum();
@@ -310,7 +310,7 @@ std::string rope_text(const Model& model, std::size_t index, std::optional<std::
   text += item("length", length_words(model, index, length));
   text += item("wavelengths", wavelength_words(entry));
   text += item("angles", policy_words(rope.policy()));
-  return text + peers_text(reports, index, indent);
+  return text + (as ? against_text(reports, index, *as, indent) : peers_text(reports, index, indent));
 }
 
 struct ValueText {
@@ -325,11 +325,12 @@ struct ValueText {
   }
 };
 
-std::string values_text(const Model& model) {
+std::string values_text(const Model& model, std::optional<Peer> as) {
   if (model.values().empty()) return {};
   std::string text = "\nwhere each value came from\n";
   const bool several = model.ropes().size() > 1;
   for (const auto& value : model.values()) {
+    if (as && value.key == name(*as)) continue;  // a reason: against_text() has it
     const std::string rope =
         several && value.rope < model.ropes().size() ? model.ropes()[value.rope].name + " " : "";
     text += paragraph("  " + rope + value.key + " = " + std::visit(ValueText{}, value.value) + "  ", 48,
@@ -362,13 +363,12 @@ std::string explain_text(const Model& model, std::optional<std::int64_t> length,
   if (as) text += paragraph("", 0, "as " + std::string(name(*as)) + " computes it");
   if (!model.warnings().empty()) text += "\ndoubtful\n";
   for (const auto& warning : model.warnings()) text += paragraph("  !", 4, warning);
-  for (std::size_t i = 0; i < model.ropes().size(); ++i)
-    text += rope_text(model, i, length, as ? std::vector<PeerReport>() : reports);
+  for (std::size_t i = 0; i < model.ropes().size(); ++i) text += rope_text(model, i, length, reports, as);
   if (const std::string layers = layer_words(model, std::nullopt); !layers.empty())
     text += paragraph("", 0, "\nno rope, " + layers);
   text += temperature_text(model);
   if (model.ropes().empty()) text += "\nThis model has no rope.\n";
-  return text + values_text(model);
+  return text + values_text(model, as);
 }
 
 }  // namespace rotary::tool

@@ -14,7 +14,7 @@ enum class Format { safetensors, npy };
 Format format_of(const std::string& path) {
   if (path.ends_with(".safetensors")) return Format::safetensors;
   if (path.ends_with(".npy")) return Format::npy;
-  throw Failure(Exit::usage, path + ": expected a name that ends in .safetensors or .npy");
+  throw Failure(Exit::usage, path + ": expected a file of tensors, whose name ends in .safetensors or .npy");
 }
 
 }  // namespace

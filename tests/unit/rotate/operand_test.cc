@@ -195,7 +195,8 @@ TEST(Operand, HostileShapesAreRefused) {
   out = f.cache.shape;
   out.tokens = -1;
   EXPECT_FAILS(f.rope.plan({in, out}), invalid,
-               "q: output of f8_e4m3 [1, -1, 2], expected [1, 40, 2] as the input");
+               "q: output of f8_e4m3 with batch 1, tokens -1, heads 2, expected batch 1, tokens 40, heads 2 "
+               "as the input");
   out = f.cache.shape;
   out.head_stride = 0;
   EXPECT_FAILS(f.rope.plan({in, out}), invalid, "make elements overlap");

@@ -66,10 +66,14 @@ TEST(Plan, NamesTheOperandAndBothNumbers) {
   k.head_dim = 64;
   EXPECT_FAILS(rope.plan(q, k), invalid, "k: head_dim 64, expected 128");
   k = HeadsShape::contiguous(Layout::bthd, DType::f32, 2, 8, 8, 128);
+  EXPECT_EQ(rope.plan(q, k).status().message(),
+            "k: f32 with batch 2 and tokens 8, expected f32 with batch 2 and tokens 7 as q");
+  // [2, 32, 7, 128] and [2, 8, 7, 128], read as bthd.
+  const auto heads_first = HeadsShape::contiguous(Layout::bthd, DType::f32, 2, 32, 7, 128);
+  k = HeadsShape::contiguous(Layout::bthd, DType::f32, 2, 8, 7, 128);
   EXPECT_FAILS(
-      rope.plan(q, k), invalid,
-      "k: f32 with batch 2 and tokens 8, expected f32 with batch 2 and tokens 7 as q; are tokens and "
-      "heads swapped (bthd, bhtd)?");
+      rope.plan(heads_first, k), invalid,
+      "tokens 8, expected f32 with batch 2 and tokens 32 as q; are tokens and heads swapped (bthd, bhtd)?");
   k = HeadsShape::contiguous(Layout::bthd, DType::f16, 2, 7, 8, 128);
   EXPECT_FAILS(rope.plan(q, k), invalid, "k: f16 with batch 2");
   auto wrong = q;
@@ -80,7 +84,9 @@ TEST(Plan, NamesTheOperandAndBothNumbers) {
   EXPECT_FAILS(rope.plan(wrong), invalid, "q: batch 2, tokens 7, heads -1: none may be negative");
   auto out = q;
   out.heads = 31;
-  EXPECT_FAILS(rope.plan({q, out}), invalid, "q: output of f32 [2, 7, 31], expected [2, 7, 32] as the input");
+  EXPECT_FAILS(
+      rope.plan({q, out}), invalid,
+      "q: output of f32 with batch 2, tokens 7, heads 31, expected batch 2, tokens 7, heads 32 as the input");
 }
 
 TEST(Plan, RefusesStridesThatOverflowOrOverlap) {
@@ -132,11 +138,21 @@ TEST(Run, RefusesAnglesOfAnotherRope) {
   const Rope local = rope_of(8, 10000), global = rope_of(8, 1000000), same = rope_of(8, 10000);
   const auto angles = local.angles(Positions::range(0, 4)).value();
   std::vector<float> x(4 * 8);
-  EXPECT_FAILS(global.rotate(angles, thd(x.data(), 4, 1, 8)), invalid, "angles of another rope");
+  EXPECT_FAILS(global.rotate(angles, thd(x.data(), 4, 1, 8)), invalid,
+               "angles of another rope: pair 1 turns 0.1 radians a position, expected this rope's 0.03162");
   EXPECT_SUCCEEDS(same.rotate(angles, thd(x.data(), 4, 1, 8)));
   const Rope fp32 = Rope::make({.spectrum = spectrum_of(8), .policy = AnglePolicy::fp32}).value();
   EXPECT_FAILS(fp32.rotate(angles, thd(x.data(), 4, 1, 8)), invalid,
-               "policy exact and 4 pairs, expected this rope's fp32");
+               "policy exact and 4 pairs, expected this rope's fp32 and 4 pairs");
+  const auto stretched = [](double a) {
+    const Spectrum s =
+        Spectrum::make({.rotary_dim = 8, .scaling = scaling::Yarn{.factor = 4, .attention_factor = a}})
+            .value();
+    return Rope::make({.spectrum = s}).value();
+  };
+  EXPECT_FAILS(
+      stretched(1).rotate(stretched(1.25).angles(Positions::range(0, 4)).value(), thd(x.data(), 4, 1, 8)),
+      invalid, "angles of another rope: A is 1.25, expected this rope's 1");
 }
 
 TEST(Run, RefusesTooFewRows) {
