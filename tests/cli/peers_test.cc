@@ -115,7 +115,7 @@ TEST(As, GivesThePeersNumbers) {
   EXPECT_TRUE(has(text, "A = 1.27725887"));
   EXPECT_FALSE(has(text, "against the numbers above"));
   EXPECT_TRUE(
-      has(text, "against its own numbers, at 16384 tokens: attention factor 1.27725887 instead of 1"));
+      has(text, "against its own numbers, at 4096 tokens: attention factor 1.27725887 instead of 1"));
   EXPECT_FALSE(has(text, "sglang = ")) << "a reason is no value";
 }
 
