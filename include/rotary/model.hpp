@@ -39,7 +39,7 @@ enum class RopePlace : std::uint8_t {
 struct RopeWording {
   RopePlace scaling = RopePlace::nowhere;  ///< the dictionary of its scaling
   RopePlace base = RopePlace::nowhere;
-  std::string base_key;                   ///< "rope_theta", "rope_local_base_freq", ...; empty: nowhere
+  std::string base_key;  ///< "rope_theta", ...; several that agree with spaces between; empty: nowhere
   std::optional<double> outer_base = {};  ///< rope_theta as a key of the config itself, whoever reads it
   bool null_base = false;                 ///< a rope_theta of null, in the config or in the rope's dictionary
   RopePlace width = RopePlace::nowhere;
@@ -48,6 +48,7 @@ struct RopeWording {
   bool old_word = false;           ///< the scaling's type stands under "type" alone, not under "rope_type"
   bool settled_magnitude = false;  ///< A is the architecture's, whatever the keys say
   bool derived_head_dim = false;   ///< the file has no head_dim, nor has its class one of its own
+  bool head_dim_divides = true;  ///< head_dim is hidden_size / num_attention_heads, where a file states those
 };
 
 /// One rope of a model: gemma3 has "local" and "global", most have "default".

@@ -16,7 +16,7 @@ constexpr std::string_view local_base_keys[] = {"rope_local_base_freq", "local_r
 constexpr std::string_view context_keys[] = {"max_position_embeddings", "n_positions", "n_ctx",
                                              "max_sequence_length"};
 
-/// Who states the base; where several do, and agree, the one that most systems look at.
+/// Who states the base; where several places do, and agree, the one that most systems look at.
 void word_base(const HfConfig& config, const RopePlan& plan, RopeWording& wording) {
   constexpr std::string_view key = base_keys[0];
   const bool own = plan.is_local() && config.family.local_base.has_value() && !config.family.common_base,
@@ -43,7 +43,12 @@ void word_base(const HfConfig& config, const RopePlan& plan, RopeWording& wordin
     for (const auto word : local_base_keys) say(RopePlace::top, config.top, word);
   }
   if (own) return;
-  for (const auto word : base_keys) say(RopePlace::top, config.top, word);
+  const bool is_said = wording.base != RopePlace::nowhere && wording.base_key != key;
+  for (const auto word : base_keys) {
+    const bool again = !is_said && wording.base == RopePlace::top && word != wording.base_key;
+    if (again && config.top.find(word) != nullptr) wording.base_key.append(" ").append(word);
+    say(RopePlace::top, config.top, word);
+  }
   say(RopePlace::top, config.top, "rope_ratio");
 }
 

@@ -148,6 +148,11 @@ void read_window(const HfConfig& config, const RopePlan& plan, RopeDescription& 
 
   rope.head_dim = *head_dim;
   rope.wording.derived_head_dim = config.top.find("head_dim") == nullptr && config.family.head_dim == 0;
+  const auto hidden = integer_of(config, hidden_keys), heads = integer_of(config, heads_keys);
+  rope.wording.head_dim_divides =
+      !hidden || !heads ||
+      static_cast<double>(head_dim->value) * static_cast<double>(heads->value) ==
+          static_cast<double>(config.family.widths) * static_cast<double>(hidden->value);
   rope.rotary_offset = {0, "default"};
   if (std::holds_alternative<scaling::Proportional>(rope.scaling.value)) {
     // Its partial_rotary_factor counts the pairs that turn within the whole head.

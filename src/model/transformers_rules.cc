@@ -145,9 +145,14 @@ void take_own_scaling(PeerReading& r) {
     r.scaling = Proportional{.partial_rotary_factor = *family.global_part};
 }
 
-/// Stated beside the dictionaries, under a name that is not one of those.
-bool is_unseen(RopePlace place, const std::string& key, std::string_view read) {
-  return place == RopePlace::top && !lists(read, key);
+/// Stated beside the dictionaries, under no name of those.
+bool is_unseen(RopePlace place, std::string_view keys, std::string_view read) {
+  if (place != RopePlace::top) return false;
+  for (std::size_t end = 0; !keys.empty(); keys.remove_prefix(std::min(end + 1, keys.size()))) {
+    end = std::min(keys.find(' '), keys.size());
+    if (lists(read, keys.substr(0, end))) return false;
+  }
+  return true;
 }
 
 constexpr PeerRule rule(std::string_view sentence, void (*apply)(PeerReading&)) {
@@ -207,6 +212,8 @@ constexpr PeerRule rules[] = {
          }),
     refusal("qk_rope_head_dim: its class makes frequencies for 64 lanes, whatever the file says",
             [](const PeerReading& r) { return is(r, "longcat_flash") && r.rotary_dim != 64; }),
+    refusal("head_dim: its class takes hidden_size / num_attention_heads, whatever the file says",
+            [](const PeerReading& r) { return is(r, "deepseek_ocr2_text") && !r.wording.head_dim_divides; }),
     refusal("its class has no scaling, and its check of the dictionary misses a key",
             [](const PeerReading& r) {
               if (!is(r, "esm")) return false;

@@ -52,6 +52,29 @@ TEST(TransformersRules, APartOfTheHeadIsNothingToMostClasses) {
                "turns the whole head with them, which fails");
 }
 
+// Transformers 5.24, GPTNeoXConfig: rotary_emb_base, and rope_theta in a dictionary alone.
+TEST(TransformersRules, OneOfTwoBasesThatAgreeIsRead) {
+  const std::string both = R"(, "rotary_emb_base": 25000, "rope_theta": 25000)";
+  const Model model = read(described("gpt_neox", both));
+  EXPECT_EQ(model.ropes()[0].wording.base_key, "rope_theta rotary_emb_base");
+  EXPECT_EQ(model.rope_as(Peer::transformers, 0).rope->spectrum().base(), 25000);
+  const Model other = read(described("gpt_neox", R"(, "rope_theta": 25000)"));
+  EXPECT_EQ(as_transformers(other, 0, "not read under this name").spectrum().base(), 10000);
+}
+
+// DeepseekOcr2TextConfig.__post_init__: self.head_dim = self.hidden_size // self.num_attention_heads.
+TEST(TransformersRules, DeepseekOcr2DividesItsWidth) {
+  const auto as = [](const std::string& head_dim) {
+    return read(R"({"model_type": "deepseek_ocr2_text", "hidden_size": 1280, "num_attention_heads": 10,
+        "num_hidden_layers": 2, "max_position_embeddings": 8192, "rope_theta": 10000)" +
+                head_dim + "}")
+        .as(Peer::transformers);
+  };
+  EXPECT_SUCCEEDS(as(""));
+  EXPECT_SUCCEEDS(as(R"(, "head_dim": 128)"));
+  EXPECT_FAILS(as(R"(, "head_dim": 64)"), StatusCode::unsupported, "takes hidden_size / num_attention_heads");
+}
+
 TEST(TransformersRules, TwoRopesOfAFlatDictionary) {
   const auto gemma = [](const std::string& more) { return read(described("gemma3_text", more)); };
   const Model flat =
