@@ -114,8 +114,7 @@ TEST(As, GivesThePeersNumbers) {
   EXPECT_TRUE(has(text, "as sglang computes it"));
   EXPECT_TRUE(has(text, "A = 1.27725887"));
   EXPECT_FALSE(has(text, "against the numbers above"));
-  EXPECT_TRUE(
-      has(text, "against its own numbers, at 4096 tokens: attention factor 1.27725887 instead of 1"));
+  EXPECT_TRUE(has(text, "against its own numbers, at 4096 tokens: attention factor 1.27725887 instead of 1"));
   EXPECT_FALSE(has(text, "sglang = ")) << "a reason is no value";
 }
 
