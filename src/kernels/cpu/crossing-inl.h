@@ -14,6 +14,10 @@ namespace rotary::impl::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// Not there for vectors whose size is known when they run.
+template <class Element, Lanes to, int n>
+class Crossing;
+
 #if !HWY_HAVE_SCALABLE
 /// Adjacent pairs: x and y apart.
 template <class D>
