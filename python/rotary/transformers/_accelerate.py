@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 import sys
 import types
@@ -273,8 +274,8 @@ def _functions_of(module: types.ModuleType) -> dict[str, Any]:
 
 
 def _named_in(kind: type) -> set[str]:
-    """What the code of a class names."""
-    code = [getattr(value, "__code__", None) for value in vars(kind).values()]
+    """What the code of a class names, decorated or not."""
+    code = [getattr(inspect.unwrap(value), "__code__", None) for value in vars(kind).values()]
     return {name for each in code if each is not None for name in each.co_names}
 
 
@@ -315,9 +316,9 @@ def _replace_functions(model: nn.Module, report: Report) -> list[Any]:
             function = _functions.get((place, name))
             if function is None or value is not function:
                 rotation = probe_rotation(value)
-                if rotation is None:
+                if isinstance(rotation, str):
                     if name in used:
-                        report.left.append(Line(f"{place}.{name}", "none of the library's conventions gives its numbers"))
+                        report.left.append(Line(f"{place}.{name}", rotation))
                     continue
                 function = _functions[place, name] = Function(module, name, rotation)
                 setattr(module, name, function)

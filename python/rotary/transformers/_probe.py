@@ -66,14 +66,15 @@ def _agrees(got: Any, want: torch.Tensor) -> bool:
     return isinstance(got, torch.Tensor) and got.shape == want.shape and bool((got - want).abs().max() < NEAR)
 
 
-def probe_rotation(function: Callable[..., Any]) -> Rotation | None:
-    """None where no convention of the library gives the same numbers."""
+def probe_rotation(function: Callable[..., Any]) -> Rotation | str:
+    """What it does, or why the library does not do it."""
+    unknown = "none of the library's conventions gives its numbers"
     names = list(inspect.signature(function).parameters)
     complex_table = len(names) >= 3 and names[2].startswith("freqs")
     operands = 2 if complex_table or names[2:4] == ["cos", "sin"] else 1
     tables = names[operands : operands + 2]
     if not complex_table and sorted(tables) != ["cos", "sin"]:
-        return None
+        return unknown
     sin_first = tables[0] == "sin"
     angle = _numbers(BATCH, TOKENS, PAIRS)
     cos, sin = angle.cos(), angle.sin()
@@ -89,6 +90,8 @@ def probe_rotation(function: Callable[..., Any]) -> Rotation | None:
                 continue
             for pairing, direction in want[0]:
                 if all(_agrees(g, w[pairing, direction]) for g, w in zip(got, want, strict=True)):
+                    if not _turns_first_lanes(function, xs, given, cos, sin, (pairing, direction, layout)):
+                        return "of a head wider than its tables it turns other lanes than the first"
                     half = [x.bfloat16() for x in xs]
                     narrow = _call(function, *half, *given)
                     first = narrow[0] if isinstance(narrow, tuple) else narrow
@@ -97,7 +100,24 @@ def probe_rotation(function: Callable[..., Any]) -> Rotation | None:
                         operands, sin_first, complex_table, form, pairing, direction, layout, "unsqueeze_dim" in names, keeps, False
                     )
                     return found._replace(without_batch=_without_batch(function, found, cos[0], sin[0], given))
-    return None
+    return unknown
+
+
+def _turns_first_lanes(
+    function: Callable[..., Any],
+    xs: list[torch.Tensor],
+    given: tuple[torch.Tensor, ...],
+    cos: torch.Tensor,
+    sin: torch.Tensor,
+    how: tuple[str, str, str],
+) -> bool:
+    """Of a head wider than the tables; true as well where the function takes none."""
+    wide = [torch.cat((x, x[..., :PAIRS] + 9.0), dim=-1) for x in xs]
+    got = _call(function, *wide, *given)
+    if got is None:
+        return True
+    got = list(got) if isinstance(got, tuple) else [got]
+    return len(got) == len(xs) and all(_agrees(g, _pure.rotate(x, cos, sin, *how)) for g, x in zip(got, wide, strict=True))
 
 
 def _without_batch(

@@ -319,8 +319,21 @@ def test_a_function_that_does_something_else_is_left_alone() -> None:
     def fails(q: Any, k: Any, cos: Any, sin: Any) -> Any:
         raise RuntimeError("not today")
 
-    assert probe_rotation(wrong) is None and probe_rotation(fails) is None
-    assert probe_rotation(lambda q, k, v: q) is None
+    for function in (wrong, fails, lambda q, k, v: q):
+        assert probe_rotation(function) == "none of the library's conventions gives its numbers"
+
+
+def test_a_function_that_turns_the_last_lanes_is_left_alone() -> None:
+    """DeepSeek-V4's; where the tables are as wide as the head it looks like any other."""
+    heads = dict(head_dim=128, qk_rope_head_dim=16, q_lora_rank=16, num_key_value_heads=1)
+    model = tiny("deepseek_v4", **EXPERTS, **heads)
+    with torch.no_grad():
+        before = logits(model)
+        report = rt.accelerate(model, angles="fp32")
+        torch.testing.assert_close(logits(model), before, rtol=0, atol=1e-5)
+    left = {line.what.rpartition(".")[2]: line.how for line in report.left}
+    assert left["apply_rotary_pos_emb"] == "of a head wider than its tables it turns other lanes than the first"
+    rt.restore(model)
 
 
 @pytest.fixture(scope="module")
