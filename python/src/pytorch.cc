@@ -7,10 +7,11 @@
 namespace rotary::python {
 namespace {
 
-/// torch.Tensor and torch.empty_like, once that module is loaded; null before.
+/// torch.Tensor and what else is asked of PyTorch, once that module is loaded; null before.
 struct Torch {
   PyObject* tensor = nullptr;
   PyObject* empty_like = nullptr;
+  PyObject* forward_ad = nullptr;  ///< what its module names; null where this PyTorch has none
 } torch;
 
 }  // namespace
@@ -21,6 +22,9 @@ bool is_torch(nb::handle object) {
     if (!modules.contains("torch")) return false;
     const nb::object module = modules["torch"];
     if (!nb::hasattr(module, "Tensor") || !nb::hasattr(module, "empty_like")) return false;  // another torch
+    const nb::str forward_ad("torch.autograd.forward_ad");
+    if (modules.contains(forward_ad))
+      torch.forward_ad = PyModule_GetDict(nb::object(modules[forward_ad]).release().ptr());
     torch.empty_like = nb::object(module.attr("empty_like")).release().ptr();
     torch.tensor = nb::object(module.attr("Tensor")).release().ptr();
   }
@@ -32,6 +36,15 @@ bool requires_gradient(nb::handle tensor) {
   const nb::object answer = nb::steal(PyObject_GetAttr(tensor.ptr(), attribute));
   if (!answer.is_valid()) PyErr_Clear();
   return answer.ptr() == Py_True;
+}
+
+bool has_tangent(nb::handle tensor) {
+  if (torch.forward_ad == nullptr && (!is_torch(tensor) || torch.forward_ad == nullptr)) return false;
+  static PyObject* const attribute = PyUnicode_InternFromString("_current_level");
+  static PyObject* const none = PyLong_FromLong(-1);  // no dual_level(): the way of nearly every call
+  PyObject* const level = PyDict_GetItemWithError(torch.forward_ad, attribute);
+  if (level == none || level == nullptr || PyLong_AsLong(level) < 0) return false;
+  return is_torch(tensor) && !nb::handle(torch.forward_ad)["unpack_dual"](tensor).attr("tangent").is_none();
 }
 
 nb::object torch_empty_like(nb::handle tensor) { return nb::handle(torch.empty_like)(tensor); }

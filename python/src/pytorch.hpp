@@ -14,6 +14,8 @@ bool is_torch(nb::handle object);
 nb::object torch_empty_like(nb::handle tensor);
 /// False of what has no such attribute.
 bool requires_gradient(nb::handle tensor);
+/// Whether a forward-mode gradient goes with it.
+bool has_tangent(nb::handle tensor);
 
 /// Tensors that stand for others (fake, functional, wrapped) say so by a __torch_dispatch__ of their own.
 bool dispatches_in_python(nb::handle tensor);

@@ -169,6 +169,9 @@ bool Tensor::from_exchange(Graph graph) {
   if (graph == Graph::refused && requires_gradient(object_))
     raise_value(std::string(name_) +
                 ": requires a gradient, which this call cannot record: use rotary.torch, or detach()");
+  if (has_tangent(object_))
+    raise_value(std::string(name_) +
+                ": a forward-mode gradient goes with it, which this call would lose: use rotary.torch");
   if (dispatches_in_python(object_))
     raise_type(std::string(name_) + ": " + kind_of(object_) +
                " stands for other tensors; rotary.torch takes it");

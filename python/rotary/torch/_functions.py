@@ -65,7 +65,7 @@ def rotate_by_rows(
     layout: str = "bhtd",
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """By rows of [tokens, width] or [batch, tokens, width]; cos and sin may need a gradient."""
-    if wants_gradient(cos, sin) or to_onnx():
+    if wants_gradient(cos, sin) or to_onnx() or _pure.transformed():
         return _pure.rotate_by_rows(q, k, cos, sin, lanes, pairing, direction, layout)
     turned: tuple[torch.Tensor, torch.Tensor] = torch.ops.rotary.rotate_by_rows(
         q, k, cos, sin, lanes, pairing, direction, layout
@@ -89,7 +89,7 @@ def apply_rotary_pos_emb(
     layout = {1: "bhtd", 2: "bthd"}.get(unsqueeze_dim)
     if layout is None:
         raise ValueError(f"unsqueeze_dim {unsqueeze_dim}: expected 1 (heads before tokens) or 2")
-    if not torch.compiler.is_compiling() and not wants_gradient(q, k):
+    if _pure.eager() and not wants_gradient(q, k):
         turned = turned_of(cos, sin)
         if turned is not None:
             q_turned, k_turned = turned.head(q.shape[-1], pairing)._turned(turned.angles, layout, q, k)
@@ -101,11 +101,11 @@ def apply_rotary_pos_emb(
 
 
 def _needs_each_lane(cos: torch.Tensor, sin: torch.Tensor) -> bool:
-    """Whether the two halves differ, or may: a gradient goes to each lane, and to ask another device is to wait for
-    it."""
+    """Whether the two halves differ, or may: a gradient goes to each lane, to ask another device is to wait for it, and
+    what a transform maps has no answer."""
     if torch.compiler.is_compiling():
         return False
-    if cos.device.type != "cpu" or type(cos) is not torch.Tensor or wants_gradient(cos, sin):
+    if cos.device.type != "cpu" or type(cos) is not torch.Tensor or wants_gradient(cos, sin) or _pure.transformed():
         return True
     half = cos.shape[-1] // 2
     return not (torch.equal(cos[..., :half], cos[..., half:]) and torch.equal(sin[..., :half], sin[..., half:]))

@@ -22,6 +22,13 @@ def transformed() -> bool:
     return forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active()
 
 
+def eager() -> bool:
+    """Neither traced by a compiler nor transformed."""
+    return not (
+        torch.compiler.is_compiling() or forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active()
+    )
+
+
 def _numbers(rope: Rope, device: torch.device, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
     """Inverse frequencies and axes."""
     key = (rope, str(device), dtype)

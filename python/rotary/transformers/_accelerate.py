@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from .._core import Angles, Model, Rope, _Kept, _rows_as_rope
+from ..torch import _pure
 from ..torch._functions import Heads, Turned, turned_of, wants_gradient
 from ._probe import Embedding, Rotation, as_tables, probe_cast, probe_embedding, probe_rotation
 
@@ -133,10 +134,12 @@ class Function:
         if not torch.compiler.is_compiling() and len(args) >= self.given:
             mark = getattr(args[self.operands], "rotary_tables", None)
             if isinstance(mark, Tables):
-                kept = None if kwargs else mark.kept.get(self)
-                turned = None if kept is None else self._again(kept, args)
-                if turned is None:
-                    turned = self._turn(mark, args, kwargs)
+                turned = None
+                if _pure.eager():
+                    kept = None if kwargs else mark.kept.get(self)
+                    turned = None if kept is None else self._again(kept, args)
+                    if turned is None:
+                        turned = self._turn(mark, args, kwargs)
                 if turned is not None:
                     mark.report.calls += 1
                     return turned

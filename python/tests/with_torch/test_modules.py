@@ -18,6 +18,7 @@ import torch  # noqa: E402
 
 import rotary  # noqa: E402
 import rotary.torch as rt  # noqa: E402
+from rotary.torch._ops import key_of  # noqa: E402
 
 LLAMA = {"model_type": "llama", "head_dim": 64, "num_hidden_layers": 2, "rope_theta": 500000.0}
 
@@ -227,3 +228,33 @@ def test_tables_are_copied_and_saved_as_tables() -> None:
         torch.testing.assert_close(rt.apply_rotary_pos_emb(q, q, cos_again, sin_again)[0], want)
     for module in (copy.deepcopy(embedding), pickle.loads(pickle.dumps(embedding))):
         assert torch.equal(module(q, torch.arange(700, 703)[None])[0], cos)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")  # by PyTorch itself, in its forward gradients
+def test_forward_gradients_are_never_lost() -> None:
+    """A rotation is linear, so the tangent turns as its tensor does; what cannot turn it says so."""
+    rope = rotary.Rope(16)
+    q, v = torch.randn(2, 1, 2, 5, 16)
+    cos, sin = rt.RotaryEmbedding(rope)(q, torch.arange(700, 705)[None])
+    freqs_cis = rt.precompute_freqs_cis(16, 705)[700:]
+    want = rt.apply_rotary_pos_emb(v, v, cos, sin)[0]
+    want_meta = rt.apply_rotary_emb(v.transpose(1, 2), v.transpose(1, 2), freqs_cis)[1]
+    ad = torch.autograd.forward_ad
+    with ad.dual_level():
+        dual = ad.make_dual(q, v)
+        got = ad.unpack_dual(rt.apply_rotary_pos_emb(dual, q, cos, sin)[0]).tangent
+        turned = dual.transpose(1, 2)
+        got_meta = ad.unpack_dual(rt.apply_rotary_emb(turned, turned, freqs_cis)[1]).tangent
+        for call in (
+            lambda: rope.rotate(dual, positions=700),
+            lambda: rope.rotate_(q, dual, positions=700),
+            lambda: torch.ops.rotary.rotate(dual, torch.arange(5), key_of(rope), "bhtd"),
+            lambda: torch.ops.rotary.rotate_qk(q, dual, torch.arange(5), key_of(rope), "bhtd"),
+        ):
+            with pytest.raises(ValueError, match="a forward-mode gradient goes with it"):
+                call()
+        assert torch.equal(rope.rotate(q, positions=700), rope.rotate(ad.unpack_dual(dual).primal, positions=700))
+    torch.testing.assert_close(got, want)
+    torch.testing.assert_close(got_meta, want_meta)
+    mapped = torch.vmap(lambda x: rt.apply_rotary_pos_emb(x, x, cos, sin)[0])(torch.stack([v, q]))
+    torch.testing.assert_close(mapped[0], want)

@@ -252,6 +252,22 @@ def test_training_through_an_accelerated_model() -> None:
     rt.restore(model)
 
 
+def test_forward_gradients_through_an_accelerated_model() -> None:
+    from transformers.models.qwen3 import modeling_qwen3
+
+    model = tiny("qwen3")
+    rt.accelerate(model)
+    ad, q, k = torch.autograd.forward_ad, torch.randn(1, 4, 3, 16), torch.randn(1, 2, 3, 16)
+    cos, sin = model.model.rotary_emb(q, torch.arange(600, 603)[None])
+    for _ in range(2):  # before and after a call is kept
+        with ad.dual_level():
+            dual = ad.make_dual(q, torch.ones_like(q))
+            tangent = ad.unpack_dual(modeling_qwen3.apply_rotary_pos_emb(dual, k, cos, sin)[0]).tangent
+        want = modeling_qwen3.apply_rotary_pos_emb(torch.ones_like(q), k, cos, sin)[0]
+        torch.testing.assert_close(tangent, want, rtol=0, atol=1e-5)
+    rt.restore(model)
+
+
 def test_casts_and_state_dicts() -> None:
     """bf16 weights, and the same state dict before and after."""
     model = tiny("llama")
