@@ -60,6 +60,18 @@ def test_what_a_model_says() -> None:
     assert repr(model).endswith("ropes: local, global, layers: 18)")
 
 
+def test_numbers_that_json_has_not() -> None:
+    """Falcon H1's config holds an infinity, elsewhere; in a key of the rope it is no number."""
+    config = {"model_type": "llama", "head_dim": 64, "num_hidden_layers": 2, "time_step_limit": [0.0, float("inf")]}
+    rope = rotary.Rope.from_config(config | {"low": -float("inf"), "none": float("nan")})
+    assert np.array_equal(rope.inv_freq, rotary.Rope(64).inv_freq)
+    for bad in (float("inf"), -float("inf"), float("nan")):
+        with pytest.raises(ValueError, match=f"base {bad}: must be positive and finite"):
+            rotary.Model.from_config(config | {"rope_theta": bad})
+        with pytest.raises(ValueError, match=f"factor {bad}: must be finite"):
+            rotary.Model.from_config(config | {"rope_scaling": {"type": "linear", "factor": bad}})
+
+
 def test_doubts_are_warnings() -> None:
     config = {"model_type": "llama", "head_dim": 64, "num_hidden_layers": 2, "rope_scaling": {"type": "linear", "factor": 2.0, "fatcor": 3}}
     model = rotary.Model.from_config(config)
