@@ -40,6 +40,7 @@ struct RopeWording {
   RopePlace scaling = RopePlace::nowhere;  ///< the dictionary of its scaling
   RopePlace base = RopePlace::nowhere;
   std::string base_key;  ///< "rope_theta", ...; several that agree with spaces between; empty: nowhere
+  bool dictionary_base = false;           ///< a dictionary states it, whoever else does
   std::optional<double> outer_base = {};  ///< rope_theta as a key of the config itself, whoever reads it
   bool null_base = false;                 ///< a rope_theta of null, in the config or in the rope's dictionary
   RopePlace width = RopePlace::nowhere;

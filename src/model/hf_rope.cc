@@ -32,6 +32,8 @@ void word_base(const HfConfig& config, const RopePlan& plan, RopeWording& wordin
   const Keys& dict = plan.now.present() ? plan.now : plan.before;
   const auto is_null = [](const Json* value) { return value != nullptr && value->is_null(); };
   const Json* inner = find(dict.object(), key);
+  const bool newer = config.states_dictionary() && plan.now.find(key) != nullptr;
+  wording.dictionary_base = plan.before.find(key) != nullptr || newer;
   wording.null_base = is_null(inner != nullptr ? inner : find(config.top.object(), key));
   if (plan.nested) say(RopePlace::layer_type, plan.now, key);
   if (!own && !compress) say(RopePlace::top, config.top, key);

@@ -213,7 +213,9 @@ constexpr PeerRule rules[] = {
     refusal("qk_rope_head_dim: its class makes frequencies for 64 lanes, whatever the file says",
             [](const PeerReading& r) { return is(r, "longcat_flash") && r.rotary_dim != 64; }),
     refusal("head_dim: its class takes hidden_size / num_attention_heads, whatever the file says",
-            [](const PeerReading& r) { return is(r, "deepseek_ocr2_text") && !r.wording.head_dim_divides; }),
+            [](const PeerReading& r) {
+              return is(r, "deepseek_ocr2_text unlimited_ocr_text") && !r.wording.head_dim_divides;
+            }),
     refusal("its class has no scaling, and its check of the dictionary misses a key",
             [](const PeerReading& r) {
               if (!is(r, "esm")) return false;
@@ -305,14 +307,15 @@ constexpr PeerRule rules[] = {
          }),
 
     // The base and the part of the head.
-    rule(
-        "the base is not read under this name or in this place: it is the class's own",
-        [](PeerReading& r) {
-          if (!known(r)) return;
-          if ((is_unseen(r.wording.base, r.wording.base_key, keys(r.model_type).base) && !is_bare_entry(r)) ||
-              (reads(r) == Reads::entries && r.wording.base == RopePlace::top && !is_bare_entry(r)))
-            r.base = own_base(r);
-        }),
+    rule("the base is not read under this name or in this place: it is the class's own",
+         [](PeerReading& r) {
+           if (!known(r)) return;
+           const bool unseen = is_unseen(r.wording.base, r.wording.base_key, keys(r.model_type).base) &&
+                               !(reads(r) == Reads::one && r.wording.dictionary_base);
+           if ((unseen && !is_bare_entry(r)) ||
+               (reads(r) == Reads::entries && r.wording.base == RopePlace::top && !is_bare_entry(r)))
+             r.base = own_base(r);
+         }),
     rule("the part of the head is not read under this name or in this place: it is the class's own",
          [](PeerReading& r) {
            if (!known(r) || is_of<Proportional>(r) || (r.is_latent && !is(r, "deepseek_v4"))) return;
@@ -346,6 +349,10 @@ constexpr PeerRule rules[] = {
           if (reads(r) == Reads::entries && r.wording.width == RopePlace::top) return false;
           return is(r, fails_on_part) || (!is(r, reads_part) && is_scaled(r) && !is(r, "flint"));
         }),
+    rule("its class turns half of the head, whatever the file says",
+         [](PeerReading& r) {
+           if (is(r, "bamba") && !is_of<Proportional>(r)) set_width(r, own_width(r));
+         }),
     rule("its class turns the whole head: no key of a part of it is read",
          [](PeerReading& r) {
            if (!known(r) || is(r, reads_part) || r.is_latent || is_of<Proportional>(r)) return;

@@ -86,29 +86,33 @@ Status Rope::prepare(RotatePlan& plan, const RotateOptions& options) const {
     plan.plain_ = plan.plain_ && impl::same_shape(k.in, k.out) && !impl::empty(k.in);
     if (plan.plain_) plan.k_reach_ = reach(k.out);
   }
-  std::int64_t token_lanes = 0;
+  double token_lanes = 0;  // a stride of 0 makes shapes whose lanes no integer counts
   for (const HeadsShape* shape : {&q.in, &k.in}) {
-    if (!impl::empty(*shape)) token_lanes += shape->heads * head_dim();
+    if (!impl::empty(*shape))
+      token_lanes += static_cast<double>(shape->heads) * static_cast<double>(head_dim());
   }
   // Tasks of up to so many tokens of one batch row, whose rows of angles fit the scratch of a task.
   const std::int64_t row_numbers = std::max<std::int64_t>(2 * pairs(), 1);
   const bool fits = row_numbers * impl::block_tokens <= impl::scratch_numbers;
   plan.tokens_per_task_ =
       fits ? impl::block_tokens : std::max<std::int64_t>(impl::scratch_numbers / row_numbers, 1);
-  const std::int64_t lanes = q.in.batch * q.in.tokens * token_lanes;
+  const double tokens = static_cast<double>(q.in.batch) * static_cast<double>(q.in.tokens),
+               lanes = tokens * token_lanes;
   const int workers = options.executor == nullptr ? 1 : options.executor->workers();
   if (workers > 1 && lanes >= impl::shared_lanes) {
     plan.executor_ = options.executor;
-    const std::int64_t each = q.in.batch * q.in.tokens / (impl::tasks_per_worker * workers);
-    const std::int64_t least = impl::least_task_lanes / token_lanes + 1;
-    plan.tokens_per_task_ = std::min(plan.tokens_per_task_, std::max(each, least));
+    const double each = tokens / static_cast<double>(impl::tasks_per_worker * workers);
+    const double least = impl::least_task_lanes / token_lanes + 1;
+    plan.tokens_per_task_ = static_cast<std::int64_t>(
+        std::min(static_cast<double>(plan.tokens_per_task_), std::max(each, least)));
   }
   const auto streams = [&](const OperandShape& shape) {
     return impl::empty(shape.in) || impl::fills_lines(shape.out, size);
   };
-  // 16 bits are bound by arithmetic, f64 is not measured.
-  plan.streams_ = q.in.dtype == DType::f32 && 2 * lanes * size >= impl::last_level_cache() &&
-                  rotary_dim() == head_dim() && streams(q) && (!plan.has_k_ || streams(k));
+  // 16 bits are bound by arithmetic, f64 is not measured. The system is asked for its caches by large calls alone.
+  const double moved = 2 * lanes * static_cast<double>(size);
+  plan.streams_ = q.in.dtype == DType::f32 && moved >= 1 << 20 && rotary_dim() == head_dim() && streams(q) &&
+                  (!plan.has_k_ || streams(k)) && moved >= static_cast<double>(impl::last_level_cache());
   plan.tasks_per_row_ = q.in.tokens == 0 ? 0 : (q.in.tokens - 1) / plan.tokens_per_task_ + 1;
   return {};
 }

@@ -53,11 +53,12 @@ class ThreadPool final : public Executor {
     if (!mine.owns_lock()) return body(context, 0, tasks);
     body_ = body;
     context_ = context;
-    const std::int64_t count = workers(), each = tasks / count, more = tasks % count;
-    chunk_ = std::max<std::int64_t>(1, each / 4);
-    std::int64_t next = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
-      Share& share = shares_[static_cast<std::size_t>(i)];
+    const std::size_t all = static_cast<std::size_t>(tasks), count = helpers_.size() + 1, each = all / count,
+                      more = all % count;
+    chunk_ = std::max<std::size_t>(1, each / 4);
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      Share& share = shares_[i];
       share.next.store(next, std::memory_order_relaxed);
       share.end = next += each + (i < more ? 1 : 0);
     }
@@ -87,8 +88,9 @@ class ThreadPool final : public Executor {
     const std::size_t count = helpers_.size() + 1;
     for (std::size_t i = 0; i < count; ++i) {
       Share& share = shares_[(mine + i) % count];
-      for (std::int64_t begin; (begin = share.next.fetch_add(chunk_)) < share.end;) {
-        body_(context_, begin, std::min(begin + chunk_, share.end));
+      for (std::uint64_t begin; (begin = share.next.fetch_add(chunk_)) < share.end;) {
+        const std::uint64_t end = std::min(begin + chunk_, share.end);
+        body_(context_, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end));
       }
     }
     working_for() = outer;
@@ -114,8 +116,8 @@ class ThreadPool final : public Executor {
   }
 
   struct alignas(64) Share {
-    std::atomic<std::int64_t> next = 0;
-    std::int64_t end = 0;
+    std::atomic<std::uint64_t> next = 0;  // goes beyond the end by a chunk a worker
+    std::uint64_t end = 0;
   };
 
   std::vector<std::thread> helpers_;
@@ -123,7 +125,7 @@ class ThreadPool final : public Executor {
   // Written while nobody is active and the pool is not open.
   Body body_ = nullptr;
   void* context_ = nullptr;
-  std::int64_t chunk_ = 1;
+  std::uint64_t chunk_ = 1;
   std::vector<Share> shares_;
   alignas(64) std::atomic<std::uint32_t> calls_ = 0;
   std::atomic<int> active_ = 0;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <limits>
 #include <rotary/executors/thread_pool.hpp>
 #include <rotary/rope.hpp>
 #include <thread>
@@ -41,6 +42,18 @@ TEST(ThreadPool, EveryTaskRunsOnce) {
     }
   }
   EXPECT_GE(ThreadPool().workers(), 1);
+}
+
+TEST(ThreadPool, AsManyTasksAsThereAreNumbers) {
+  ThreadPool pool(4);
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  std::atomic<std::uint64_t> done = 0;
+  const auto body = [](void* context, std::int64_t begin, std::int64_t end) noexcept {
+    if (begin >= 0)
+      static_cast<std::atomic<std::uint64_t>*>(context)->fetch_add(static_cast<std::uint64_t>(end - begin));
+  };
+  pool.run(most, body, &done);
+  EXPECT_EQ(done.load(), static_cast<std::uint64_t>(most));
 }
 
 TEST(ThreadPool, WakesAfterItHasSlept) {

@@ -58,8 +58,19 @@ TEST(TransformersRules, OneOfTwoBasesThatAgreeIsRead) {
   const Model model = read(described("gpt_neox", both));
   EXPECT_EQ(model.ropes()[0].wording.base_key, "rope_theta rotary_emb_base");
   EXPECT_EQ(model.rope_as(Peer::transformers, 0).rope->spectrum().base(), 25000);
+  const Model twice = read(described(
+      "gpt_neox",
+      R"(, "rope_theta": 25000, "rope_parameters": {"rope_type": "default", "rope_theta": 25000})"));
+  EXPECT_EQ(twice.rope_as(Peer::transformers, 0).rope->spectrum().base(), 25000);
   const Model other = read(described("gpt_neox", R"(, "rope_theta": 25000)"));
   EXPECT_EQ(as_transformers(other, 0, "not read under this name").spectrum().base(), 10000);
+}
+
+// BambaConfig.__post_init__: kwargs["partial_rotary_factor"] = 0.5.
+TEST(TransformersRules, BambaTurnsHalfOfTheHead) {
+  const Model model = read(described("bamba", R"(, "partial_rotary_factor": 0.25, "rope_theta": 10000)"));
+  EXPECT_EQ(model.ropes()[0].rope.rotary_dim(), 32);
+  EXPECT_EQ(as_transformers(model, 0, "half of the head").rotary_dim(), 64);
 }
 
 // DeepseekOcr2TextConfig.__post_init__: self.head_dim = self.hidden_size // self.num_attention_heads.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <rotary/executors/thread_pool.hpp>
 #include <rotary/kernels.hpp>
 #include <rotary/rope.hpp>
 #include <vector>
@@ -132,6 +133,15 @@ TEST(Plan, ExplainsThePassedOverKernels) {
     if (kernel.accepted && first.empty()) first = kernel.name;
   }
   EXPECT_EQ(rope.plan(shape).value().kernel(), first);
+}
+
+TEST(Plan, ShapesWhoseLanesNoIntegerCounts) {
+  ThreadPool pool(2);
+  const auto big = std::int64_t{1} << 40;
+  auto q = HeadsShape::contiguous(Layout::bthd, DType::f32, big, big, 0, 128);
+  EXPECT_SUCCEEDS(rope_of(128).plan(q, {.executor = &pool}));
+  q = HeadsShape::contiguous(Layout::bthd, DType::f32, 1, std::int64_t{1} << 30, (1 << 24) - 1, 128);
+  EXPECT_SUCCEEDS(rope_of(128).plan(q, {.executor = &pool}));
 }
 
 TEST(Run, RefusesAnglesOfAnotherRope) {
