@@ -142,7 +142,7 @@ constexpr Family families[] = {
     {.model_types = "laguna", .pairing = halves, .gguf_pairing = halves, .base = 5e5, .local_base = 1e4, .head_dim = 128,
      .partial = 0.5, .local_partial = 1, .pattern = 1},
     {.model_types = "mellum", .pairing = halves, .gguf_pairing = halves, .base = 5e5, .local_base = 1e4, .head_dim = 128,
-     .pattern = 4},
+     .pattern = 1},
     {.model_types = "mimo_v2_flash mimo_v2", .pairing = halves, .gguf_pairing = halves, .base = 5e6, .local_base = 1e4,
      .head_dim = 192, .partial = 0.334, .pattern = 6, .full_too = true},
     {.model_types = "step3p5", .pairing = halves, .gguf_pairing = halves, .base = 1e4, .local_base = 1e4, .common_base = true, .head_dim = 128,

@@ -66,6 +66,14 @@ TEST(TransformersRules, OneOfTwoBasesThatAgreeIsRead) {
   EXPECT_EQ(as_transformers(other, 0, "not read under this name").spectrum().base(), 10000);
 }
 
+// MellumConfig.__post_init__: self.layer_types = ["full_attention"] * self.num_hidden_layers.
+TEST(TransformersRules, MellumWithoutLayerTypesHasNoWindow) {
+  const Model model = read(described("mellum", ""));
+  for (std::int64_t layer = 0; layer < 4; ++layer) {
+    EXPECT_EQ(model.rope_for_layer(layer).value().spectrum().base(), 500000) << layer;
+  }
+}
+
 // BambaConfig.__post_init__: kwargs["partial_rotary_factor"] = 0.5.
 TEST(TransformersRules, BambaTurnsHalfOfTheHead) {
   const Model model = read(described("bamba", R"(, "partial_rotary_factor": 0.25, "rope_theta": 10000)"));
