@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one file that assumes POSIX.
+// Files by POSIX, which caches.cc assumes as well and nothing else does.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

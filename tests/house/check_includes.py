@@ -59,8 +59,8 @@ THIRD_PARTY = {
     # The platform: one file maps files and replaces them, one of the Python module finds PyTorch's threads.
     "dlfcn.h": ("python/src/threads.cc",),
     "sys/": ("src/base/posix_files.cc", "tests"),
-    "fcntl.h": ("src/base/posix_files.cc", "tests"),
-    "unistd.h": ("src/base/posix_files.cc", "tests"),
+    "fcntl.h": ("src/base/posix_files.cc", "src/base/caches.cc", "tests"),
+    "unistd.h": ("src/base/posix_files.cc", "src/base/caches.cc", "tests"),
 }
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:<([^>]+)>|"([^"]+)"|(\w+))', re.MULTILINE)
