@@ -148,11 +148,15 @@ void read_window(const HfConfig& config, const RopePlan& plan, RopeDescription& 
 
   rope.head_dim = *head_dim;
   rope.wording.derived_head_dim = config.top.find("head_dim") == nullptr && config.family.head_dim == 0;
-  const auto hidden = integer_of(config, hidden_keys), heads = integer_of(config, heads_keys);
+  // The width is known by now: nothing that stands there is an error.
+  const auto whole = [&](std::string_view key) {
+    const Json* value = config.top.find(key);
+    return value == nullptr ? nullptr : value->get<std::int64_t>();
+  };
+  const std::int64_t *hidden = whole("hidden_size"), *heads = whole("num_attention_heads");
   rope.wording.head_dim_divides =
-      !hidden || !heads ||
-      static_cast<double>(head_dim->value) * static_cast<double>(heads->value) ==
-          static_cast<double>(config.family.widths) * static_cast<double>(hidden->value);
+      hidden == nullptr || heads == nullptr ||
+      static_cast<double>(head_dim->value) * static_cast<double>(*heads) == static_cast<double>(*hidden);
   rope.rotary_offset = {0, "default"};
   if (std::holds_alternative<scaling::Proportional>(rope.scaling.value)) {
     // Its partial_rotary_factor counts the pairs that turn within the whole head.

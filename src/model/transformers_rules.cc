@@ -309,11 +309,10 @@ constexpr PeerRule rules[] = {
     // The base and the part of the head.
     rule("the base is not read under this name or in this place: it is the class's own",
          [](PeerReading& r) {
-           if (!known(r)) return;
+           if (!known(r) || is_bare_entry(r)) return;
            const bool unseen = is_unseen(r.wording.base, r.wording.base_key, keys(r.model_type).base) &&
                                !(reads(r) == Reads::one && r.wording.dictionary_base);
-           if ((unseen && !is_bare_entry(r)) ||
-               (reads(r) == Reads::entries && r.wording.base == RopePlace::top && !is_bare_entry(r)))
+           if (unseen || (reads(r) == Reads::entries && r.wording.base == RopePlace::top))
              r.base = own_base(r);
          }),
     rule("the part of the head is not read under this name or in this place: it is the class's own",

@@ -66,6 +66,15 @@ TEST(TransformersRules, OneOfTwoBasesThatAgreeIsRead) {
   EXPECT_EQ(as_transformers(other, 0, "not read under this name").spectrum().base(), 10000);
 }
 
+// The width is stated: what it could have been made of is nobody's business.
+TEST(TransformersRules, SizesBesideAHeadDimAreNotRead) {
+  EXPECT_SUCCEEDS(Model::from_config(R"({"model_type": "llama", "head_dim": 128, "hidden_size": [1024, 2048],
+      "num_attention_heads": [8, 16], "num_hidden_layers": 2, "rope_theta": 10000})"));
+  EXPECT_SUCCEEDS(
+      Model::from_config(R"({"model_type": "llama", "head_dim": 128, "hidden_size": 1024, "d_model": 512,
+      "num_hidden_layers": 2, "rope_theta": 10000})"));
+}
+
 // MellumConfig.__post_init__: self.layer_types = ["full_attention"] * self.num_hidden_layers.
 TEST(TransformersRules, MellumWithoutLayerTypesHasNoWindow) {
   const Model model = read(described("mellum", ""));
