@@ -15,18 +15,18 @@ from .._core import Rope
 _constants: dict[tuple[Rope, str, torch.dtype], tuple[torch.Tensor, torch.Tensor]] = {}
 
 
+def _transforming() -> bool:
+    return forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active()
+
+
 def transformed() -> bool:
     """Whether torch.vmap, torch.func.grad or another of their kind is at work, or forward-mode gradients."""
-    if torch.compiler.is_compiling():
-        return False
-    return forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active()
+    return not torch.compiler.is_compiling() and _transforming()
 
 
 def eager() -> bool:
     """Neither traced by a compiler nor transformed."""
-    return not (
-        torch.compiler.is_compiling() or forward_ad._current_level >= 0 or torch._C._are_functorch_transforms_active()
-    )
+    return not (torch.compiler.is_compiling() or _transforming())
 
 
 def _numbers(rope: Rope, device: torch.device, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
