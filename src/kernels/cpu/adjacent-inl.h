@@ -77,8 +77,8 @@ class AdjacentRow {
     static constexpr int width = hn::MaxLanes(Tag());
 
     HWY_INLINE explicit Held(const AdjacentRow& row, std::int64_t first = 0, std::int64_t /*pairs*/ = 0) {
-      for (int i = 0; i < n; ++i) cos_[i] = hn::Load(Tag(), row.cos_ + 2 * first + i * width);
-      for (int i = 0; i < n; ++i) sin_[i] = hn::Load(Tag(), row.sin_ + 2 * first + i * width);
+      for (int i = 0; i < n; ++i) cos_[i] = load(Tag(), row.cos_ + 2 * first + i * width);
+      for (int i = 0; i < n; ++i) sin_[i] = load(Tag(), row.sin_ + 2 * first + i * width);
     }
     HWY_INLINE void operator()(const Element* in, Element* out) const {
       Group<Tag, Element> groups[n];

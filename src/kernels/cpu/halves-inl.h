@@ -119,10 +119,9 @@ class HalvesRow {
     HWY_INLINE Held(const HalvesRow& row, std::int64_t first, std::int64_t pairs) : y_(pairs) {
       constexpr int width = Elements::lanes / Elements::vectors;
       const auto sign = hn::Set(Tag(), row.sign_);
-      for (int i = 0; i < n * Elements::vectors; ++i)
-        cos_[i] = hn::LoadU(Tag(), row.cos_ + first + i * width);
+      for (int i = 0; i < n * Elements::vectors; ++i) cos_[i] = load(Tag(), row.cos_ + first + i * width);
       for (int i = 0; i < n * Elements::vectors; ++i) {
-        sin_[i] = hn::Xor(hn::LoadU(Tag(), row.sin_ + first + i * width), sign);
+        sin_[i] = keep(hn::Xor(hn::LoadU(Tag(), row.sin_ + first + i * width), sign));
       }
     }
     HWY_INLINE void operator()(const Element* in, Element* out) const {
