@@ -35,21 +35,33 @@ enum class RopePlace : std::uint8_t {
   layer_type,       ///< the newer one's entry for one layer type
 };
 
+/// A key of a file, and where it stands.
+struct RopeKey {
+  RopePlace place;
+  std::string key;  ///< "rope_theta", ...
+};
+
 /// How a file words a rope.
 struct RopeWording {
   RopePlace scaling = RopePlace::nowhere;  ///< the dictionary of its scaling
-  RopePlace base = RopePlace::nowhere;
-  std::string base_key;  ///< "rope_theta", ...; several that agree with spaces between; empty: nowhere
-  bool dictionary_base = false;           ///< a dictionary states it, whoever else does
-  std::optional<double> outer_base = {};  ///< rope_theta as a key of the config itself, whoever reads it
-  bool null_base = false;                 ///< a rope_theta of null, in the config or in the rope's dictionary
+  bool has_both = false;                   ///< rope_scaling and rope_parameters describe it, and agree
+  std::vector<RopeKey> bases = {};         ///< who states the base; first where most systems look
+  std::optional<double> outer_base = {};   ///< rope_theta as a key of the config itself, whoever reads it
+  bool null_base = false;  ///< a rope_theta of null, in the config or in the rope's dictionary
   RopePlace width = RopePlace::nowhere;
   std::string width_key;                           ///< "partial_rotary_factor", "rotary_pct", ...
+  RopePlace null_part = RopePlace::nowhere;        ///< of a partial_rotary_factor of null
   RopePlace original_length = RopePlace::nowhere;  ///< original_max_position_embeddings
   bool old_word = false;           ///< the scaling's type stands under "type" alone, not under "rope_type"
+  bool null_magnitude = false;     ///< an attention_factor of null
   bool settled_magnitude = false;  ///< A is the architecture's, whatever the keys say
+  bool states_sections = false;    ///< mrope_section
   bool derived_head_dim = false;   ///< the file has no head_dim, nor has its class one of its own
+  bool null_head_dim = false;      ///< a head_dim of null
+  std::optional<double> outer_head_dim = {};  ///< head_dim as a key of the config itself, whoever reads it
   bool head_dim_divides = true;  ///< head_dim is hidden_size / num_attention_heads, where a file states those
+
+  RopePlace base() const noexcept { return bases.empty() ? RopePlace::nowhere : bases.front().place; }
 };
 
 /// One rope of a model: gemma3 has "local" and "global", most have "default".

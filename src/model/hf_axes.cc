@@ -64,6 +64,7 @@ void read_axes(const HfConfig& config, const RopePlan& plan, RopeDescription& ro
   const auto* sections = dict.list(key);
   if (sections == nullptr) return;
   rope.axis_sections.from = dict.path_of(key);
+  rope.wording.states_sections = key == section_keys[0];
   for (const Json& section : *sections) {
     const auto* pairs = section.get<std::int64_t>();
     if (pairs == nullptr) {

@@ -16,15 +16,13 @@ constexpr std::string_view local_base_keys[] = {"rope_local_base_freq", "local_r
 constexpr std::string_view context_keys[] = {"max_position_embeddings", "n_positions", "n_ctx",
                                              "max_sequence_length"};
 
-/// Who states the base; where several places do, and agree, the one that most systems look at.
+/// Who states the base, in the order of how many systems look there.
 void word_base(const HfConfig& config, const RopePlan& plan, RopeWording& wording) {
   constexpr std::string_view key = base_keys[0];
   const bool own = plan.is_local() && config.family.local_base.has_value() && !config.family.common_base,
              compress = plan.layer_type == compress_rope;
   const auto say = [&](RopePlace place, const Keys& keys, std::string_view word) {
-    if (wording.base != RopePlace::nowhere || keys.find(word) == nullptr) return;
-    wording.base = place;
-    wording.base_key = word;
+    if (keys.find(word) != nullptr) wording.bases.push_back({place, std::string(word)});
   };
   if (const Json* outer = config.top.find(key); outer != nullptr && outer->get<Json::Array>() == nullptr) {
     if (const auto base = config.top.number(key)) wording.outer_base = base->value;
@@ -32,25 +30,19 @@ void word_base(const HfConfig& config, const RopePlan& plan, RopeWording& wordin
   const Keys& dict = plan.now.present() ? plan.now : plan.before;
   const auto is_null = [](const Json* value) { return value != nullptr && value->is_null(); };
   const Json* inner = find(dict.object(), key);
-  const bool newer = config.states_dictionary() && plan.now.find(key) != nullptr;
-  wording.dictionary_base = plan.before.find(key) != nullptr || newer;
   wording.null_base = is_null(inner != nullptr ? inner : find(config.top.object(), key));
   if (plan.nested) say(RopePlace::layer_type, plan.now, key);
   if (!own && !compress) say(RopePlace::top, config.top, key);
   say(RopePlace::rope_scaling, plan.before, key);
-  if (config.states_dictionary()) say(RopePlace::rope_parameters, plan.now, key);
+  if (config.states_dictionary() && !plan.nested) say(RopePlace::rope_parameters, plan.now, key);
   if (plan.base) say(RopePlace::rope_parameters, config.top.child("rope_parameters"), key);
   if (compress) return say(RopePlace::top, config.top, "compress_rope_theta");
+  const auto shared = wording.bases.size();
   if (plan.is_local()) {
     for (const auto word : local_base_keys) say(RopePlace::top, config.top, word);
   }
-  if (own) return;
-  const bool is_said = wording.base != RopePlace::nowhere && wording.base_key != key;
-  for (const auto word : base_keys) {
-    const bool again = !is_said && wording.base == RopePlace::top && word != wording.base_key;
-    if (again && config.top.find(word) != nullptr) wording.base_key.append(" ").append(word);
-    say(RopePlace::top, config.top, word);
-  }
+  if (own || (shared == 0 && !wording.bases.empty())) return;
+  for (const auto word : std::span(base_keys).subspan(1)) say(RopePlace::top, config.top, word);
   say(RopePlace::top, config.top, "rope_ratio");
 }
 
@@ -62,6 +54,9 @@ void word_scaling(const HfConfig& config, const RopePlan& plan, RopeWording& wor
   const Keys& dict = newer ? plan.now : plan.before;
   if (dict.present() && config.states_dictionary())
     wording.scaling = newer ? plan.place_now() : RopePlace::rope_scaling;
+  wording.has_both = !plan.nested && !plan.now.object().empty() && !plan.before.object().empty();
+  const Json* magnitude = find(dict.object(), "attention_factor");
+  wording.null_magnitude = magnitude != nullptr && magnitude->is_null();
   wording.old_word = dict.find("rope_type") == nullptr && dict.find("type") != nullptr;
   wording.original_length = dict.find(length) != nullptr         ? wording.scaling
                             : config.top.find(length) != nullptr ? RopePlace::top

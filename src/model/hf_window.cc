@@ -86,6 +86,19 @@ void word_width(const HfConfig& config, const RopePlan& plan, RopeWording& wordi
   for (const auto word : partial_keys) say(RopePlace::top, config.top, word);
   for (const auto word : width_keys) say(RopePlace::top, config.top, word);
   if (plan.part) say(RopePlace::top, config.top, "partial_rotary_factors");
+  const bool newer = plan.nested || wording.scaling == RopePlace::rope_parameters;
+  const Json* inner = find((newer ? plan.now : plan.before).object(), partial_keys[0]);
+  const Json* part = inner != nullptr ? inner : find(config.top.object(), partial_keys[0]);
+  if (part != nullptr && part->is_null())
+    wording.null_part = inner != nullptr ? wording.scaling : RopePlace::top;
+}
+
+/// head_dim as a key, read or not: nothing that stands there is an error.
+void word_head_dim(const HfConfig& config, RopeWording& wording) {
+  const Json* stated = find(config.top.object(), head_dim_keys[0]);
+  if (stated == nullptr) return;
+  wording.null_head_dim = stated->is_null();
+  if (const auto* lanes = stated->get<std::int64_t>()) wording.outer_head_dim = static_cast<double>(*lanes);
 }
 
 }  // namespace
@@ -127,6 +140,7 @@ std::optional<Sourced<std::int64_t>> head_dim_of(const HfConfig& config, bool is
 
 void read_window(const HfConfig& config, const RopePlan& plan, RopeDescription& rope) {
   word_width(config, plan, rope.wording);
+  word_head_dim(config, rope.wording);
   // Where a family has the whole head's width, the lanes that turn are its last ones (DeepSeek-V4).
   const bool at_end = config.family.window_at_end && config.family.head_dim != 0;
   if (!at_end && read_latent_window(config, rope)) return;

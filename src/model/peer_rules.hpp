@@ -27,13 +27,11 @@ struct PeerReading {
   std::string_view rope_name = {};  ///< "global", "local", "default", ...
   RopeWording wording = {};
   bool is_gguf = false;
-  bool is_config = false;        ///< a config.json, as Hugging Face's code reads it
-  bool is_of_text = true;        ///< not of an encoder of images or sound, which has its own code
-  bool is_generator = false;     ///< of images or video, as diffusers has them
-  bool follows_scaled = false;   ///< of local layers, where the global rope of the same dictionary is scaled
-  bool has_both = false;         ///< rope_scaling and rope_parameters describe it, and agree
-  bool states_sections = false;  ///< the file has mrope_section
-  bool is_latent = false;        ///< latent attention: part of the head turns, behind one that does not
+  bool is_config = false;       ///< a config.json, as Hugging Face's code reads it
+  bool is_of_text = true;       ///< not of an encoder of images or sound, which has its own code
+  bool is_generator = false;    ///< of images or video, as diffusers has them
+  bool follows_scaled = false;  ///< of local layers, where the global rope of the same dictionary is scaled
+  bool is_latent = false;       ///< latent attention: part of the head turns, behind one that does not
   bool original_length_assumed = false;  ///< nobody states it
   bool is_refused = false;               ///< the peer cannot run what the last rule met
 };

@@ -47,10 +47,6 @@ impl::PeerReading reading_of(const Model& model, std::size_t rope, std::optional
   for (const ModelValue& value : model.values()) {
     if (is_value(value, rope, "original_max_position_embeddings"))
       reading.original_length_assumed = value.assumed;
-    if (is_value(value, rope, "scaling") && reading.wording.scaling == RopePlace::rope_scaling)
-      reading.has_both = value.from.find("rope_parameters") != value.from.npos;
-    if (is_value(value, rope, "axis_sections"))
-      reading.states_sections = value.from.ends_with("mrope_section");
   }
   return reading;
 }

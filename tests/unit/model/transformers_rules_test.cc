@@ -2,33 +2,10 @@
 // What Transformers' classes pass over, and the words for it. Numbers of every class: tests/conformance/peers_test.cc.
 #include <rotary/model.hpp>
 
-#include "model_checks.hpp"
+#include "transformers_checks.hpp"
 
 namespace rotary::testing {
 namespace {
-
-Model read(const std::string& config) {
-  auto model = Model::from_config(config);
-  EXPECT_SUCCEEDS(model);
-  return model.value();
-}
-
-/// One rope as Transformers has it, which gives that reason alone.
-Rope as_transformers(const Model& model, std::size_t rope, std::string_view reason) {
-  const PeerRope view = model.rope_as(Peer::transformers, rope);
-  EXPECT_SUCCEEDS(view.rope);
-  EXPECT_EQ(view.reasons.size(), 1U);
-  const std::string first = view.reasons.empty() ? "" : view.reasons[0];
-  EXPECT_NE(first.find(reason), std::string::npos) << first;
-  return *view.rope;
-}
-
-std::string described(const std::string& model_type, const std::string& more) {
-  return R"({"model_type": ")" + model_type +
-         R"(", "head_dim": 128, "hidden_size": 1024, "num_attention_heads": 8,
-      "num_hidden_layers": 4, "max_position_embeddings": 8192)" +
-         more + "}";
-}
 
 TEST(TransformersRules, APartOfTheHeadIsNothingToMostClasses) {
   const Model model = read(described("minimax", R"(, "rope_theta": 10000000, "rotary_dim": 64)"));
@@ -56,7 +33,10 @@ TEST(TransformersRules, APartOfTheHeadIsNothingToMostClasses) {
 TEST(TransformersRules, OneOfTwoBasesThatAgreeIsRead) {
   const std::string both = R"(, "rotary_emb_base": 25000, "rope_theta": 25000)";
   const Model model = read(described("gpt_neox", both));
-  EXPECT_EQ(model.ropes()[0].wording.base_key, "rope_theta rotary_emb_base");
+  const auto& bases = model.ropes()[0].wording.bases;
+  ASSERT_EQ(bases.size(), 2U);
+  EXPECT_EQ(bases[0].key, "rope_theta");
+  EXPECT_EQ(bases[1].key, "rotary_emb_base");
   EXPECT_EQ(model.rope_as(Peer::transformers, 0).rope->spectrum().base(), 25000);
   const Model twice = read(described(
       "gpt_neox",
@@ -279,7 +259,7 @@ TEST(TransformersRules, NullsAndEmptyDictionaries) {
                StatusCode::malformed, "rope_scaling.truncate: expected true or false, got null");
   EXPECT_FAILS(read(described("longcat_flash", R"(, "qk_nope_head_dim": 32, "qk_rope_head_dim": 32)"))
                    .as(Peer::transformers),
-               StatusCode::unsupported, "its class makes frequencies for 64 lanes");
+               StatusCode::unsupported, "its class takes it for the lanes that turn");
 }
 
 TEST(TransformersRules, RefusesWhatItsClassCannotRun) {
