@@ -82,22 +82,26 @@ HWY_INLINE void turn_heads(const RotateArgs& args, std::int64_t token, const Ahe
   }
 }
 
-/// The row, or what fits of it, stays in registers over all heads. A function of its own, whose loop has all registers.
+/// The row, or what fits of it, stays in registers over all heads of a token. A function of its own, whose loops have all
+/// registers.
 template <class Element, class Row>
 struct TurnHeads {
   template <int n, int fraction>
   HWY_NOINLINE void operator()() const {
     using Turn = Turns<Row, n, fraction>;
-    if constexpr (Turn::passes == 1) {
-      const typename Turn::Type& turn = Turn::make(row, 0);
-      turn_heads<Element>(args, token, ahead, each_head<Turn::elements>(turn, args));
-    } else {
-      turn_heads<Element>(args, token, ahead, InPasses<Turn>{row, args});
+    HWY_ALIGN typename Row::Number numbers[Row::needs_memory ? 4 * Row::max_row_pairs : 1];
+    const auto* cos = static_cast<const typename Row::Number*>(args.rows);
+    for (std::int64_t token = 0; token < args.tokens; ++token, cos += 2 * args.pairs) {
+      const Row row(args, cos, cos + args.pairs, args.pairs, Row::needs_memory ? numbers : nullptr);
+      if constexpr (Turn::passes == 1) {
+        const typename Turn::Type& turn = Turn::make(row, 0);
+        turn_heads<Element>(args, token, ahead, each_head<Turn::elements>(turn, args));
+      } else {
+        turn_heads<Element>(args, token, ahead, InPasses<Turn>{row, args});
+      }
     }
   }
-  const Row& row;
   const RotateArgs& args;
-  std::int64_t token;
   const Ahead* ahead;
 };
 
@@ -109,20 +113,17 @@ HWY_INLINE bool is_head_major(const RotateArgs& args) {
 
 template <class Element, class Row>
 HWY_NOINLINE void rotate_tokens(const RotateArgs& args) {
-  HWY_ALIGN typename Row::Number numbers[Row::needs_memory ? 4 * Row::max_row_pairs : 1];
   Ahead ahead[2];
   for (std::int32_t n = 0; n < args.operands; ++n) {
     ahead[n] = fetch_ahead(args, args.operand[n].heads, sizeof(Element));
   }
+  if (args.pairs <= Row::max_row_pairs) {
+    return with_groups<Row>(args.pairs, TurnHeads<Element, Row>{args, ahead});
+  }
   for (std::int64_t token = 0; token < args.tokens; ++token) {
     const auto* cos = static_cast<const typename Row::Number*>(args.rows) + token * 2 * args.pairs;
-    const auto* sin = cos + args.pairs;
-    if (args.pairs <= Row::max_row_pairs) {
-      const Row row(args, cos, sin, args.pairs, Row::needs_memory ? numbers : nullptr);
-      with_groups<Row>(args.pairs, TurnHeads<Element, Row>{row, args, token, ahead});
-    } else {
-      turn_heads<Element>(args, token, ahead, each_head<0>(TurnInParts<Row>{args, cos, sin}, args));
-    }
+    turn_heads<Element>(args, token, ahead,
+                        each_head<0>(TurnInParts<Row>{args, cos, cos + args.pairs}, args));
   }
 }
 
