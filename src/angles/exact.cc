@@ -20,6 +20,21 @@ class ExactRows {
       guard_.push_back(f.guard);
       guard_high_.push_back(f.guard >> 32);
     }
+    // A factor that leaves fp32 would leave the bounds of runs too.
+    if (one_axis_ && attention_factor_ >= 0x1p-100) steps_ = Steps(fraction_, guard_high_);
+  }
+
+  void rows(const AxisPositions& first, std::int64_t tokens, float* rows) const noexcept {
+    const auto pairs = static_cast<std::int64_t>(axis_.size());
+    for (std::int64_t t = 0, count = 0; t < tokens; t += count) {
+      float* const at = rows + t * 2 * pairs;
+      count = run_length(first.after(t), tokens - t);
+      if (count == 1) {
+        row(first.after(t), at, at + pairs);
+      } else {
+        run(first.after(t)[0].whole, count, at);
+      }
+    }
   }
 
   void row(const AxisPositions& at, float* cos, float* sin) const noexcept {
@@ -45,6 +60,31 @@ class ExactRows {
   }
 
  private:
+  /// Rows of start, start + 1, ...; of negative positions by their distance, so from the last on.
+  void run(std::int64_t start, std::int64_t count, float* rows) const noexcept {
+    const auto pairs = static_cast<std::int64_t>(axis_.size());
+    const bool mirrored = start < 0;
+    const std::int64_t nearest = mirrored ? -(start + count - 1) : start;
+    float* const first = rows + (mirrored ? (count - 1) * 2 * pairs : 0);
+    maker_->of_run({static_cast<std::uint64_t>(nearest), count, mirrored ? -2 * pairs : 2 * pairs},
+                   {pairs, fraction_.data(), guard_high_.data(), steps_.steps.data(), steps_.slack.data()},
+                   {first, first + pairs, attention_factor_, mirrored});
+  }
+
+  /// Tokens from the first on that of_run takes together, each a step further than the one before.
+  std::int64_t run_length(const AxisPositions& first, std::int64_t tokens) const noexcept {
+    constexpr std::int64_t least = 3;  // fewer are faster alone
+    const std::int64_t start = first[0].whole;
+    const auto is_on = [&](std::int64_t t) {
+      const Distance d = distance_of(first.after(t)[0]);
+      return is_near(d) && first.after(t)[0].whole == start + t && (d.negative != 0) == (start < 0);
+    };
+    if (steps_.steps.empty() || tokens < least || !is_on(0)) return 1;
+    std::int64_t count = 1;
+    while (count < tokens && count < run_rows && is_on(count)) ++count;
+    return count < least ? 1 : count;
+  }
+
   /// phase_of where is_near(d).
   std::uint64_t of_near(const Distance& d, std::size_t i) const noexcept {
     const std::uint64_t phase = d.whole * fraction_[i] + ((d.whole * guard_high_[i]) >> 32);
@@ -71,6 +111,7 @@ class ExactRows {
   }
 
   std::vector<std::uint64_t> turns_, fraction_, guard_, guard_high_;  // one a pair
+  Steps steps_;                                                       // or empty: no runs
   std::vector<std::uint8_t> axis_;
   bool one_axis_;
   double attention_factor_;

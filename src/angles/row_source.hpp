@@ -3,6 +3,10 @@
 // after the other. A policy is a struct with
 //
 //     template <class Real> void row(const AxisPositions& at, Real* cos, Real* sin) const noexcept;
+//
+// and may have another for rows of several tokens at once, one behind the other, of the same bits:
+//
+//     void rows(const AxisPositions& first, std::int64_t tokens, Real* rows) const noexcept;
 #pragma once
 
 #include <algorithm>
@@ -24,6 +28,8 @@ class AxisPositions {
   const Position& operator[](std::size_t axis) const noexcept {
     return first_[static_cast<std::int64_t>(axis) * stride_];
   }
+  /// Where the t-th token after this one stands.
+  AxisPositions after(std::int64_t t) const noexcept { return {first_ + t, stride_}; }
 
  private:
   const Position* first_;
@@ -67,8 +73,14 @@ class RowSource : public AngleSource {
         positions.read(axis, batch_row, token + begin,
                        std::span(at + axis * block, static_cast<std::size_t>(tokens)));
       }
-      for (std::int64_t t = 0; t < tokens; ++t, row += 2 * pairs()) {
-        rows_.row(AxisPositions(at + t, block), row, row + pairs());
+      const AxisPositions first(at, block);
+      if constexpr (requires { rows_.rows(first, tokens, row); }) {
+        rows_.rows(first, tokens, row);
+        row += tokens * 2 * pairs();
+      } else {
+        for (std::int64_t t = 0; t < tokens; ++t, row += 2 * pairs()) {
+          rows_.row(first.after(t), row, row + pairs());
+        }
       }
     }
   }

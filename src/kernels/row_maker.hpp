@@ -7,6 +7,8 @@
 #include <span>
 #include <string_view>
 
+#include "kernels/run.hpp"
+
 namespace rotary::impl {
 
 /// Where a row goes, and what becomes of its numbers before they are rounded to float.
@@ -28,6 +30,8 @@ struct RowMaker {
   /// Of phase_i = distance * (fraction_i + guard_i / 2^32); distance and guards below 2^32.
   void (*of_distance)(std::uint64_t distance, const std::uint64_t* fraction, const std::uint64_t* guard,
                       std::int64_t count, const RowOut& out) noexcept;
+  /// Rows of a run, each with the bits that of_distance gives it; `first` is where that of run.distance goes.
+  void (*of_run)(const RowRun& run, const PairTurns& turns, const RowOut& first) noexcept;
   void (*of_phases)(const std::uint64_t* phase, std::int64_t count, const RowOut& out) noexcept;
   /// Of floats of a size up to max_radians; each number is rounded, multiplied by the factor in float and
   /// rounded again. Never mirrored: the sign is in the angle.

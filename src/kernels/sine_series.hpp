@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every row maker computes: cos and sin of r, |r| at most an eighth of a turn and a little, in double
-// without fused operations, which not every target has. Errors against the true value: 2^-43, of which a float
-// sees two millionths of its last place.
+// What every row maker computes: cos and sin of r, |r| at most an eighth of a turn and a little, in double, with
+// fused operations (a target without them: is_sure in rows-inl.h). Errors against the true value: 2^-43 of it, of which
+// a float sees two millionths of its last place.
 #pragma once
 
 namespace rotary::impl::sine_series {
 
-/// sin r = r + r z (s0 + s1 z + ...), cos r = 1 + z (c0 + c1 z + ...) with z = r r: minimax of the relative
+/// sin r = r (1 + z (s0 + s1 z + ...)), cos r = 1 + z (c0 + c1 z + ...) with z = r r: minimax of the relative
 /// error up to an eighth of a turn, 2^-47.5 and 2^-43.6.
 inline constexpr double s0 = -0x1.5555555552239p-3, s1 = 0x1.1111110c87334p-7, s2 = -0x1.a019f93968ccdp-13,
                         s3 = 0x1.71d76d1679a1ep-19, s4 = -0x1.a961a17fcf773p-26;

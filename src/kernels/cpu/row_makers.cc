@@ -11,6 +11,7 @@
 #include <hwy/foreach_target.h>
 
 #include "kernels/cpu/rows-inl.h"
+#include "kernels/cpu/runs-inl.h"
 
 // Highway's own scalar fallback would only repeat the scalar maker.
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
@@ -23,6 +24,9 @@ static void of_distance(std::uint64_t distance, const std::uint64_t* fraction, c
   if (out.factor == 1)
     return make_row<widest>(OfDistance<Put<false>>{distance, fraction, guard, {out}}, 0, count);
   make_row<widest>(OfDistance<Put<true>>{distance, fraction, guard, {out}}, 0, count);
+}
+static void of_run(const RowRun& run, const PairTurns& turns, const RowOut& first) noexcept {
+  make_row<widest>(OfRun{run, turns, first}, 0, turns.count);
 }
 static void of_phases(const std::uint64_t* phase, std::int64_t count, const RowOut& out) noexcept {
   if (out.factor == 1) return make_row<widest>(OfPhases<Put<false>>{phase, {out}}, 0, count);
@@ -44,7 +48,8 @@ namespace rotary::impl::HWY_NAMESPACE {
 
 static constexpr auto row_maker_name = target_name(HWY_STR(HWY_NAMESPACE));
 [[maybe_unused]] static constexpr RowMaker row_maker = {
-    row_maker_name.data(), is_supported<HWY_TARGET>, of_distance, of_phases, of_radians, wide_of_phases};
+    row_maker_name.data(), is_supported<HWY_TARGET>, of_distance, of_run, of_phases, of_radians,
+    wide_of_phases};
 
 }  // namespace rotary::impl::HWY_NAMESPACE
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of cos and sin for one SIMD target: the operations of scalar_rows.cc, a vector at a time, in vectors
+// Rows of cos and sin for one SIMD target: the operations of scalar_rows.cc, or none that shows, a vector at a time, in vectors
 // that grow narrower towards the end of a row.
 #if defined(ROTARY_KERNELS_CPU_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ROTARY_KERNELS_CPU_ROWS_INL_H_
@@ -12,6 +12,7 @@
 
 #include <cstdint>
 
+#include "kernels/reference/scalar_rows.hpp"
 #include "kernels/row_maker.hpp"
 #include "kernels/sine_series.hpp"
 #include "kernels/wide_sines.hpp"
@@ -27,25 +28,32 @@ template <class D>
 using Words = hn::Rebind<std::uint64_t, D>;
 template <class D>
 using Floats = hn::Rebind<float, D>;
+template <class D>
+using FloatBits = hn::Rebind<std::uint32_t, D>;
 
-/// (a + z b) + z2 ((c + z d) + z2 e).
+/// k0 + z (k1 + z (k2 + ...)).
 template <class D, class V>
-HWY_INLINE V series(D d, V z, V z2, double k0, double k1, double k2, double k3, double k4) {
-  const auto low = hn::Add(hn::Set(d, k0), hn::Mul(z, hn::Set(d, k1)));
-  const auto high = hn::Add(hn::Set(d, k2), hn::Mul(z, hn::Set(d, k3)));
-  return hn::Add(low, hn::Mul(z2, hn::Add(high, hn::Mul(z2, hn::Set(d, k4)))));
+HWY_INLINE V series(D d, V z, double k0, double k1, double k2, double k3, double k4) {
+  auto sum = hn::MulAdd(z, hn::Set(d, k4), hn::Set(d, k3));
+  for (const double k : {k2, k1, k0}) sum = hn::MulAdd(z, sum, hn::Set(d, k));
+  return sum;
 }
 
-/// cos and sin of r and as many quarters of a turn as the two highest bits of `quarter` say.
+/// cos and sin of r, at most an eighth of a turn.
+template <class D>
+HWY_INLINE void sines(D d, hn::Vec<D> r, hn::Vec<D>& cos, hn::Vec<D>& sin) {
+  namespace s = sine_series;
+  const auto z = hn::Mul(r, r), one = hn::Set(d, 1.0);
+  sin = hn::Mul(r, hn::MulAdd(z, series(d, z, s::s0, s::s1, s::s2, s::s3, s::s4), one));
+  cos = hn::MulAdd(z, series(d, z, s::c0, s::c1, s::c2, s::c3, s::c4), one);
+}
+
+/// Of r and as many quarters of a turn as the two highest bits of `quarter` say.
 template <class D>
 HWY_INLINE void sines(D d, hn::Vec<D> r, hn::Vec<Words<D>> quarter, hn::Vec<D>& cos, hn::Vec<D>& sin) {
-  namespace s = sine_series;
   const Words<D> words;
-  const auto z = hn::Mul(r, r), z2 = hn::Mul(z, z);
-  const auto p = series(d, z, z2, s::s0, s::s1, s::s2, s::s3, s::s4);
-  const auto q = series(d, z, z2, s::c0, s::c1, s::c2, s::c3, s::c4);
-  const auto of_sin = hn::Add(r, hn::Mul(hn::Mul(r, z), p));
-  const auto of_cos = hn::Add(hn::Set(d, 1.0), hn::Mul(z, q));
+  hn::Vec<D> of_cos, of_sin;
+  sines(d, r, of_cos, of_sin);
   const auto top = hn::Set(words, std::uint64_t{1} << 63), next = hn::Set(words, std::uint64_t{1} << 62);
   const auto swap = hn::RebindMask(d, hn::TestBit(quarter, next));
   const auto cos_sign = hn::And(hn::Add(quarter, next), top), sin_sign = hn::And(quarter, top);
@@ -53,13 +61,43 @@ HWY_INLINE void sines(D d, hn::Vec<D> r, hn::Vec<Words<D>> quarter, hn::Vec<D>& 
   sin = hn::Xor(hn::IfThenElse(swap, of_cos, of_sin), hn::BitCast(d, sin_sign));
 }
 
+/// The signs need no quarters: the sine has that of the half turn which the phase is in, as two's complement has it, and
+/// the cosine that of a quarter further.
 template <class D>
 HWY_INLINE void sines_of_phase(D d, hn::Vec<Words<D>> phase, hn::Vec<D>& cos, hn::Vec<D>& sin) {
   const Words<D> words;
   const hn::Rebind<std::int64_t, D> whole;
   const auto rest = hn::ConvertTo(d, hn::BitCast(whole, hn::ShiftLeft<2>(phase)));
-  const auto r = hn::Mul(rest, hn::Set(d, sine_series::phase_step));
-  sines(d, r, hn::Add(phase, hn::Set(words, std::uint64_t{1} << 61)), cos, sin);
+  hn::Vec<D> of_cos, of_sin;
+  sines(d, hn::Mul(rest, hn::Set(d, sine_series::phase_step)), of_cos, of_sin);
+  const auto next = hn::Set(words, std::uint64_t{1} << 62);
+  const auto quarter = hn::Add(phase, hn::Set(words, std::uint64_t{1} << 61));
+  const auto swap = hn::RebindMask(d, hn::TestBit(quarter, next));
+  cos = hn::CopySign(hn::IfThenElse(swap, of_sin, of_cos), hn::BitCast(d, hn::Add(phase, next)));
+  sin = hn::CopySign(hn::IfThenElse(swap, of_cos, of_sin), hn::BitCast(d, phase));
+}
+
+/// Zero where both round to the same float.
+template <class D>
+HWY_INLINE hn::Vec<FloatBits<D>> rounded_apart(D /*tag*/, hn::Vec<D> low, hn::Vec<D> high) {
+  const Floats<D> floats;
+  const FloatBits<D> bits;
+  return hn::Xor(hn::BitCast(bits, hn::DemoteTo(floats, low)), hn::BitCast(bits, hn::DemoteTo(floats, high)));
+}
+
+/// Whether these are the floats of the definition. Where a fused operation takes two, a number is off by some 2^-52 of
+/// itself; what lies that near to where two floats part, or 2^-45 to be safe, is one number in 2^20.
+template <class D>
+HWY_INLINE bool is_sure(D d, hn::Vec<D> cos, hn::Vec<D> sin) {
+  if constexpr (HWY_NATIVE_FMA) {
+    return true;
+  } else {
+    const auto less = hn::Set(d, 1 - 0x1p-45), more = hn::Set(d, 1 + 0x1p-45);
+    const FloatBits<D> bits;
+    return hn::AllTrue(bits, hn::Eq(hn::Or(rounded_apart(d, hn::Mul(cos, less), hn::Mul(cos, more)),
+                                           rounded_apart(d, hn::Mul(sin, less), hn::Mul(sin, more))),
+                                    hn::Zero(bits)));
+  }
 }
 
 /// distance * (fraction + guard / 2^32).
@@ -79,19 +117,26 @@ HWY_INLINE hn::Vec<Words<D>> phase_of(D /*tag*/, hn::Vec<Words<D>> distance, hn:
   }
 }
 
-/// Writes numbers; times the factor where it is not 1.
+/// The row from i on.
+inline RowOut from(const RowOut& out, std::int64_t i) {
+  return {out.cos + i, out.sin + i, out.factor, out.mirrored};
+}
+
+/// Writes numbers, times the factor where it is not 1. False: nothing is written, is_sure.
 template <bool scaled>
 struct Put {
   template <class D>
-  HWY_INLINE void operator()(D d, hn::Vec<D> cos, hn::Vec<D> sin, std::int64_t i) const {
+  HWY_INLINE bool operator()(D d, hn::Vec<D> cos, hn::Vec<D> sin, std::int64_t i) const {
     const Floats<D> floats;
     sin = hn::Xor(sin, hn::Set(d, out.mirrored ? -0.0 : 0.0));
     if constexpr (scaled) {
       cos = hn::Mul(cos, hn::Set(d, out.factor));
       sin = hn::Mul(sin, hn::Set(d, out.factor));
     }
+    if (!is_sure(d, cos, sin)) return false;
     hn::StoreU(hn::DemoteTo(floats, cos), floats, out.cos + i);
     hn::StoreU(hn::DemoteTo(floats, sin), floats, out.sin + i);
+    return true;
   }
   RowOut out;
 };
@@ -99,13 +144,16 @@ struct Put {
 template <class Put>
 struct OfDistance {
   template <class D>
-  HWY_INLINE void operator()(D d, std::int64_t i) const {
+  HWY_INLINE bool operator()(D d, std::int64_t i) const {
     const Words<D> words;
     hn::Vec<D> cos, sin;
     sines_of_phase(
         d, phase_of(d, hn::Set(words, distance), hn::LoadU(words, fraction + i), hn::LoadU(words, guard + i)),
         cos, sin);
-    put(d, cos, sin, i);
+    return put(d, cos, sin, i);
+  }
+  void define(std::int64_t i, std::int64_t count) const {
+    scalar_row_maker.of_distance(distance, fraction + i, guard + i, count, from(put.out, i));
   }
   std::uint64_t distance;
   const std::uint64_t *fraction, *guard;
@@ -115,10 +163,13 @@ struct OfDistance {
 template <class Put>
 struct OfPhases {
   template <class D>
-  HWY_INLINE void operator()(D d, std::int64_t i) const {
+  HWY_INLINE bool operator()(D d, std::int64_t i) const {
     hn::Vec<D> cos, sin;
     sines_of_phase(d, hn::LoadU(Words<D>(), phase + i), cos, sin);
-    put(d, cos, sin, i);
+    return put(d, cos, sin, i);
+  }
+  void define(std::int64_t i, std::int64_t count) const {
+    scalar_row_maker.of_phases(phase + i, count, from(put.out, i));
   }
   const std::uint64_t* phase;
   Put put;
@@ -132,21 +183,26 @@ HWY_INLINE void sines_of_radians(D d, hn::Vec<Floats<D>> radians, hn::Vec<D>& co
   const auto to_whole = hn::Set(d, s::to_whole);
   const auto shifted = hn::Add(hn::Mul(x, hn::Set(d, s::quarters_a_radian)), to_whole);
   const auto quarters = hn::Sub(shifted, to_whole);
-  auto r = hn::Sub(x, hn::Mul(quarters, hn::Set(d, s::quarter_1)));
-  r = hn::Sub(r, hn::Mul(quarters, hn::Set(d, s::quarter_2)));
+  auto r = hn::NegMulAdd(quarters, hn::Set(d, s::quarter_1), x);
+  r = hn::NegMulAdd(quarters, hn::Set(d, s::quarter_2), r);
   r = hn::Sub(r, hn::Mul(quarters, hn::Set(d, s::quarter_3)));
   sines(d, r, hn::ShiftLeft<62>(hn::BitCast(words, shifted)), cos, sin);
 }
 
 struct OfRadians {
   template <class D>
-  HWY_INLINE void operator()(D d, std::int64_t i) const {
+  HWY_INLINE bool operator()(D d, std::int64_t i) const {
     const Floats<D> floats;
     hn::Vec<D> cos, sin;
     sines_of_radians(d, hn::LoadU(floats, radians + i), cos, sin);
+    if (!is_sure(d, cos, sin)) return false;
     const auto factor = hn::Set(floats, static_cast<float>(out.factor));
     hn::StoreU(hn::Mul(hn::DemoteTo(floats, cos), factor), floats, out.cos + i);
     hn::StoreU(hn::Mul(hn::DemoteTo(floats, sin), factor), floats, out.sin + i);
+    return true;
+  }
+  void define(std::int64_t i, std::int64_t count) const {
+    scalar_row_maker.of_radians(radians + i, count, from(out, i));
   }
   const float* radians;
   RowOut out;
@@ -161,7 +217,7 @@ struct WideOfPhases {
     return sum;
   }
   template <class D>
-  HWY_INLINE void operator()(D d, std::int64_t i) const {
+  HWY_INLINE bool operator()(D d, std::int64_t i) const {
     namespace w = wide_sines;
     const Words<D> words;
     const hn::Rebind<std::int64_t, D> whole;
@@ -192,17 +248,21 @@ struct WideOfPhases {
     const auto factor = hn::Set(d, out.factor);
     hn::StoreU(hn::Mul(hn::Xor(hn::IfThenElse(swap, s, c), cos_sign), factor), d, out.cos + i);
     hn::StoreU(hn::Mul(hn::Xor(hn::IfThenElse(swap, c, s), sin_sign), factor), d, out.sin + i);
+    return true;
   }
+  void define(std::int64_t, std::int64_t) const {}
   const std::uint64_t* phase;
   WideRowOut out;
 };
 
-/// Numbers from i on in vectors of at most `cap` lanes, then of half as many.
+/// Numbers from i on in vectors of at most `cap` lanes, then of half as many; what no vector is sure of, by definition.
 template <std::size_t cap, class Make>
 HWY_INLINE void make_row(const Make& make, std::int64_t i, std::int64_t count) {
   const hn::CappedTag<double, cap> d;
   const auto step = static_cast<std::int64_t>(hn::Lanes(d));
-  for (; i + step <= count; i += step) make(d, i);
+  for (; i + step <= count; i += step) {
+    if (!make(d, i)) make.define(i, step);
+  }
   if constexpr (cap > 1) {
     if (i < count) make_row<cap / 2>(make, i, count);
   }

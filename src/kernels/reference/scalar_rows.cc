@@ -19,6 +19,14 @@ void scalar_of_distance(std::uint64_t distance, const std::uint64_t* fraction, c
   }
 }
 
+void scalar_of_run(const RowRun& run, const PairTurns& turns, const RowOut& first) noexcept {
+  for (std::int64_t t = 0; t < run.rows; ++t) {
+    const std::int64_t at = t * run.stride;
+    scalar_of_distance(run.distance + static_cast<std::uint64_t>(t), turns.fraction, turns.guard, turns.count,
+                       {first.cos + at, first.sin + at, first.factor, first.mirrored});
+  }
+}
+
 void scalar_of_phases(const std::uint64_t* phase, std::int64_t count, const RowOut& out) noexcept {
   for (std::int64_t i = 0; i < count; ++i) put(out, i, sines_of_phase(phase[i]));
 }
@@ -42,8 +50,8 @@ void scalar_wide_of_phases(const std::uint64_t* phase, std::int64_t count, const
 
 }  // namespace
 
-constinit const RowMaker scalar_row_maker = {"scalar",           []() noexcept { return true; },
-                                             scalar_of_distance, scalar_of_phases,
-                                             scalar_of_radians,  scalar_wide_of_phases};
+constinit const RowMaker scalar_row_maker = {
+    "scalar",          []() noexcept { return true; }, scalar_of_distance, scalar_of_run, scalar_of_phases,
+    scalar_of_radians, scalar_wide_of_phases};
 
 }  // namespace rotary::impl

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 #include "kernels/sine_series.hpp"
@@ -16,10 +17,12 @@ struct SinesOf {
 /// Of r and as many quarters of a turn as the two highest bits of `quarter` say.
 inline SinesOf sines(double r, std::uint64_t quarter) noexcept {
   using namespace sine_series;
-  const double z = r * r, z2 = z * z;
-  const double p = (s0 + z * s1) + z2 * ((s2 + z * s3) + z2 * s4);
-  const double q = (c0 + z * c1) + z2 * ((c2 + z * c3) + z2 * c4);
-  const double s = r + (r * z) * p, c = 1.0 + z * q;
+  const double z = r * r;
+  const auto series = [z](double k0, double k1, double k2, double k3, double k4) {
+    return std::fma(z, std::fma(z, std::fma(z, std::fma(z, k4, k3), k2), k1), k0);
+  };
+  const double s = r * std::fma(z, series(s0, s1, s2, s3, s4), 1.0);
+  const double c = std::fma(z, series(c0, c1, c2, c3, c4), 1.0);
   // Quarters turn (c, s) into (-s, c), (-c, -s), (s, -c): a swap and two signs.
   constexpr std::uint64_t top = std::uint64_t{1} << 63;
   const bool swap = (quarter & (top >> 1)) != 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The doubles behind a row, on every target, to the bit: a float would hide a fused operation in all but one
-// case of a hundred million.
+// The doubles behind a row, on every target, to the bit: a float would hide another operation in all but one case of a
+// hundred million. Where a fused operation takes two they are nearly the same, which is_sure counts on.
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -52,11 +53,12 @@ struct Sines {
   bool (*supported)() noexcept;
   void (*of_phases)(const std::uint64_t*, std::size_t, double*, double*);
   void (*of_floats)(const float*, std::size_t, double*, double*);
+  bool fused;
 };
 #endif
 namespace HWY_NAMESPACE {
-[[maybe_unused]] static constexpr Sines sines_of_target = {HWY_STR(HWY_NAMESPACE), is_supported<HWY_TARGET>,
-                                                           sines_of_phases, sines_of_floats};
+[[maybe_unused]] static constexpr Sines sines_of_target = {
+    HWY_STR(HWY_NAMESPACE), is_supported<HWY_TARGET>, sines_of_phases, sines_of_floats, HWY_NATIVE_FMA != 0};
 }  // namespace HWY_NAMESPACE
 }  // namespace rotary::impl
 #endif
@@ -68,6 +70,11 @@ namespace {
 constexpr const Sines* targets[] = {HWY_CHOOSE_TARGET_LIST(sines_of_target)};
 constexpr std::size_t count = 1 << 20;
 
+bool same(bool fused, double got, double want) {
+  if (fused) return std::bit_cast<std::uint64_t>(got) == std::bit_cast<std::uint64_t>(want);
+  return std::fabs(got - want) <= 0x1p-50 * std::fabs(want) && std::signbit(got) == std::signbit(want);
+}
+
 template <class In, class Vector, class Scalar>
 void expect_scalar_bits(const std::vector<In>& in, const Vector& vector, const Scalar& scalar) {
   for (const Sines* target : targets) {
@@ -76,10 +83,8 @@ void expect_scalar_bits(const std::vector<In>& in, const Vector& vector, const S
     vector(*target, cos, sin);
     for (std::size_t i = 0; i < in.size(); ++i) {
       const SinesOf want = scalar(in[i]);
-      ASSERT_EQ(std::bit_cast<std::uint64_t>(cos[i]), std::bit_cast<std::uint64_t>(want.cos))
-          << target->target << " " << in[i];
-      ASSERT_EQ(std::bit_cast<std::uint64_t>(sin[i]), std::bit_cast<std::uint64_t>(want.sin))
-          << target->target << " " << in[i];
+      ASSERT_TRUE(same(target->fused, cos[i], want.cos)) << target->target << " " << in[i];
+      ASSERT_TRUE(same(target->fused, sin[i], want.sin)) << target->target << " " << in[i];
     }
   }
 }
