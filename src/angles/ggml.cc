@@ -23,33 +23,63 @@ struct GgmlRows {
   float ratio;                        // base^(-2/rotary_dim)
   std::vector<float> scale, divisor;  // one a pair
   std::vector<float> kept = {};       // YaRN: one a pair; else empty
+  bool scaled = false;                // by any of these
   std::vector<std::uint8_t> axis;
   std::size_t axes;
   RadianRow turn;
 
   template <class Real>
-  void row(const AxisPositions& at, Real* cos, Real* sin) const noexcept {
-    std::array<float, Positions::max_axes> theta{};
-    for (std::size_t a = 0; a < axes; ++a) theta[a] = to_float(at[a]);
-    float angle[radians_block];
-    for (std::size_t begin = 0; begin < axis.size(); begin += radians_block) {
-      const std::size_t count = std::min(radians_block, axis.size() - begin);
+  void rows(const AxisPositions& first, std::int64_t tokens, Real* rows) const noexcept {
+    const auto row = static_cast<std::int64_t>(2 * axis.size());
+    // Products wait for one another, but not for those of other tokens.
+    constexpr std::int64_t together = 4;
+    std::int64_t t = 0;
+    for (; t + together <= tokens; t += together) make<together>(first.after(t), rows + t * row);
+    for (; t < tokens; ++t) make<1>(first.after(t), rows + t * row);
+  }
+
+ private:
+  template <std::int64_t tokens, class Real>
+  void make(const AxisPositions& first, Real* rows) const noexcept {
+    const std::size_t pairs = axis.size();
+    float theta[Positions::max_axes][tokens];
+    for (std::size_t a = 0; a < axes; ++a) {
+      for (std::int64_t t = 0; t < tokens; ++t) theta[a][t] = to_float(first.after(t)[a]);
+    }
+    float angle[tokens][radians_block];
+    for (std::size_t begin = 0; begin < pairs; begin += radians_block) {
+      const std::size_t count = std::min(radians_block, pairs - begin);
       if (axes <= 1) {
-        float one = theta[0];
-        for (std::size_t j = 0; j < count; ++j, one *= ratio) angle[j] = one;
-        theta[0] = one;
+        float one[tokens];
+        std::copy_n(theta[0], tokens, one);
+        for (std::size_t j = 0; j < count; ++j) {
+          for (std::int64_t t = 0; t < tokens; ++t) {
+            angle[t][j] = one[t];
+            one[t] *= ratio;
+          }
+        }
+        std::copy_n(one, tokens, theta[0]);
       } else {
         for (std::size_t j = 0; j < count; ++j) {
-          angle[j] = theta[axis[begin + j]];
-          for (std::size_t a = 0; a < axes; ++a) theta[a] *= ratio;
+          for (std::int64_t t = 0; t < tokens; ++t) angle[t][j] = theta[axis[begin + j]][t];
+          for (std::size_t a = 0; a < axes; ++a) {
+            for (std::int64_t t = 0; t < tokens; ++t) theta[a][t] *= ratio;
+          }
         }
       }
-      for (std::size_t j = 0; j < count; ++j) {
-        const float whole = angle[j] / divisor[begin + j];
-        angle[j] = scale[begin + j] * whole;
-        if (!kept.empty()) angle[j] = angle[j] * (1.0f - kept[begin + j]) + whole * kept[begin + j];
+      for (std::int64_t t = 0; t < tokens; ++t) {
+        if (scaled) scale_angles(angle[t], begin, count);
+        Real* const row = rows + t * static_cast<std::int64_t>(2 * pairs);
+        turn(angle[t], count, row + begin, row + pairs + begin);
       }
-      turn(angle, count, cos + begin, sin + begin);
+    }
+  }
+
+  void scale_angles(float* angle, std::size_t begin, std::size_t count) const noexcept {
+    for (std::size_t j = 0; j < count; ++j) {
+      const float whole = angle[j] / divisor[begin + j];
+      angle[j] = scale[begin + j] * whole;
+      if (!kept.empty()) angle[j] = angle[j] * (1.0f - kept[begin + j]) + whole * kept[begin + j];
     }
   }
 };
@@ -78,6 +108,7 @@ Result<std::shared_ptr<const AngleSource>> make_ggml_source(const Spectrum& spec
   GgmlRows rows{.ratio = std::pow(base, -2.0f / static_cast<float>(2 * inv_freq.size())),
                 .scale = std::vector<float>(inv_freq.size(), 1.0f),
                 .divisor = std::vector<float>(inv_freq.size(), 1.0f),
+                .scaled = !std::holds_alternative<scaling::None>(spectrum.scaling()),
                 .axis = {spectrum.axis().begin(), spectrum.axis().end()},
                 .axes = static_cast<std::size_t>(spectrum.axes()),
                 .turn = RadianRow(spectrum.attention_factor())};

@@ -27,9 +27,10 @@ class RadianRow {
 
   /// cos and sin of up to radians_block angles, each times A in float.
   void operator()(const float* angle, std::size_t count, float* cos, float* sin) const noexcept {
-    // Not far, and not NaN.
-    const bool near = std::all_of(angle, angle + count, [](float a) { return std::fabs(a) <= max_radians; });
-    if (near) {
+    // Not far, and not NaN. Every one is asked: a loop that may stop early is no SIMD.
+    unsigned far = 0;
+    for (std::size_t i = 0; i < count; ++i) far |= std::fabs(angle[i]) <= max_radians ? 0u : 1u;
+    if (far == 0) {
       maker_->of_radians(angle, static_cast<std::int64_t>(count), {cos, sin, static_cast<double>(factor_)});
       return;
     }
