@@ -59,9 +59,7 @@ Model from_object(nb::object config, const ModelOptions& options) {
                ", expected a path, a dict, or an object with to_dict() such as a PretrainedConfig");
   const nb::object json = nb::module_::import_("json");
   const nb::handle as_text(reinterpret_cast<PyObject*>(&PyUnicode_Type));
-  const nb::object loose = json.attr("dumps")(config, "default"_a = as_text);
-  // JSON has no infinity and no NaN: they go on as text, which a rope still refuses and other keys may hold.
-  const nb::object text = json.attr("dumps")(json.attr("loads")(loose, "parse_constant"_a = as_text));
+  const nb::object text = json.attr("dumps")(config, "default"_a = as_text);
   return take(Model::from_config(nb::cast<std::string>(text), origin, options));
 }
 

@@ -67,7 +67,7 @@ constexpr Family families[] = {
                     "hunyuan_v1_dense hunyuan_v1_moe dots1 esmc plamo jais2 exaone "
                     "exaone_moe eurobert dia_encoder doge gpt_neox_japanese hyperclovax "
                     "kyutai_speech_to_text mimi mimi_encoder mimi_decoder moshi "
-                    "olmo_hybrid qwen3_omni_moe_talker_text unlimited_ocr_text voxtral_realtime_text "
+                    "qwen3_omni_moe_talker_text unlimited_ocr_text voxtral_realtime_text "
                     "deepseek_ocr2_text gradium_phonon_tts pocket_tts",
      .gguf = "qwen qwen2 qwen2moe qwen3 qwen3moe dream llada-moe rnd1 dbrx falcon falcon-h1 grok starcoder2 olmo2 olmoe "
              "orion hunyuan-moe hunyuan-dense talkie dots1 bert jina-bert-v3 nomic-bert nomic-bert-moe eurobert bitnet "
@@ -79,9 +79,14 @@ constexpr Family families[] = {
     {.model_types = "esm", .pairing = halves, .silent_positions = "absolute"},
     {.model_types = "zamba2", .pairing = halves, .widths = 2, .head_dim_key = "attention_head_dim",
      .layer_list = "layers_block_type", .rope_switch = "use_mem_rope"},
-    {.model_types = "dia_decoder flint hrm_text jetmoe kolibri1 lara_mini molmo2_text muse_glimmer_text "
+    {.model_types = "dia_decoder flint hrm_text jetmoe kolibri1 molmo2_text muse_glimmer_text "
                     "qwen3_omni_moe_talker_code_predictor",
      .pairing = halves, .gguf_pairing = halves, .head_dim = 128},
+    {.model_types = "lara_mini", .pairing = halves, .gguf_pairing = halves, .head_dim = 128,
+     .layer_words = "linear_attention sliding_attention linear_attention full_attention sliding_attention",
+     .no_rope = NoRope::full_layers},
+    {.model_types = "olmo_hybrid", .pairing = halves, .gguf_pairing = halves, .pattern = 4, .one_at_least = true,
+     .no_rope = NoRope::others, .switched_by_base = true},
     {.model_types = "neucodec xcodec2", .pairing = halves, .head_dim = 64},
     {.model_types = "muse_glimmer_assistant", .pairing = halves, .base = 5e5, .head_dim = 128},
     {.model_types = "flex_olmo", .pairing = halves, .base = 5e5},
@@ -105,7 +110,8 @@ constexpr Family families[] = {
      .pairing = halves, .base = 1e4, .partial = 0.5},
     {.model_types = "recurrent_gemma", .pairing = halves, .silent_head_dim = 256, .partial = 0.5, .pattern = 3,
      .no_rope = NoRope::others},
-    {.model_types = "vaultgemma t5_gemma_module qwen4_exp_text", .pairing = halves, .head_dim = 256},
+    {.model_types = "vaultgemma t5_gemma_module", .pairing = halves, .head_dim = 256},
+    {.model_types = "qwen4_exp_text", .pairing = halves, .head_dim = 256, .pattern = 4, .no_rope = NoRope::others},
     {.model_types = "qwen3 seed_oss", .pairing = halves, .gguf_pairing = halves, .head_dim = 128},
     {.model_types = "bitnet", .pairing = halves, .gguf_pairing = halves, .base = 5e5},
     {.model_types = "phimoe lfm2 lfm2_moe", .gguf = "phimoe", .pairing = halves, .gguf_pairing = halves, .base = 1e6},
@@ -192,7 +198,7 @@ constexpr Family families[] = {
      .latent_still = 64, .window_at_end = true, .scaling = mistral_large4_scaling,
      .doubt = "each frequency is multiplied by exp(rotary_emb.alpha), which only the weights hold"},
     {.model_types = "longcat_flash", .pairing = regroup, .base = 1e7, .latent_lanes = 64, .latent_still = 128},
-    {.model_types = "bailing_hybrid", .pairing = regroup, .base = 6e6, .latent_lanes = 64, .latent_still = 128},
+    {.model_types = "bailing_hybrid", .pairing = regroup, .base = 6e6, .pattern = 6, .no_rope = NoRope::others, .latent_lanes = 64, .latent_still = 128},
     {.model_types = "deepseek_v4", .gguf = "deepseek4", .pairing = adjacent, .gguf_pairing = adjacent, .base = 1e4,
      .head_dim = 512, .partial = 0.125, .compress_base = 160000, .window_at_end = true},
     {.model_types = "minicpm3", .gguf = "minicpm3", .pairing = halves, .gguf_pairing = halves, .latent_lanes = 32,
@@ -230,7 +236,7 @@ constexpr Family families[] = {
                     "clip_vision_model siglip siglip_text_model siglip_vision_model siglip2 siglip2_text_model "
                     "siglip2_vision_model whisper vit bart distilbert audioflamingo3_encoder data2vec-audio hubert musicgen_decoder "
                     "nemotron_asr_streaming_encoder parakeet_encoder phi4_multimodal_audio qwen2_audio_encoder sew unispeech "
-                    "voxtral_encoder wav2vec2 wavlm",
+                    "voxtral_encoder wav2vec2 wavlm sam sam_hq sam2 sam2_vision_model sam2_hiera_det_model edgetam edgetam_vision_model",
      .gguf = "gpt2 mpt refact bloom mamba mamba2 jamba jina-bert-v2 t5 t5encoder jais rwkv6 rwkv6qwen2 rwkv7 arwkv7 nemotron_h "
              "nemotron_h_moe kimi-linear inkling clip wavtokenizer-dec",
      .unsupported = "it has no rotary embedding"},

@@ -48,10 +48,12 @@ struct Family {
   std::optional<double> local_partial = {};  ///< of the sliding-window layers; empty: the same
   std::optional<double> compress_base = {};  ///< DeepSeek-V4: ropes "main" and, of this base, "compress"
 
-  std::int64_t pattern = 0;  ///< every pattern-th layer is one of full attention, or without rope
-  bool full_first = false;   ///< layer 0 is one of them; else layer pattern - 1 is the first
-  bool full_too = false;     ///< layer 0 is one of them too
-  bool full_last = false;    ///< the last layer is one of them too
+  std::int64_t pattern = 0;           ///< every pattern-th layer is one of full attention, or without rope
+  bool full_first = false;            ///< layer 0 is one of them; else layer pattern - 1 is the first
+  bool full_too = false;              ///< layer 0 is one of them too
+  bool full_last = false;             ///< the last layer is one of them too
+  bool one_at_least = false;          ///< the last layer is one of them where no other is
+  std::string_view layer_words = {};  ///< instead: the types of the layers, which come again and again
   NoRope no_rope = NoRope::none;
   NoWindow no_window = NoWindow::same;
   bool dense_prefix = false;  ///< the first layers, which are dense, have a pattern and a rope of their own
@@ -71,6 +73,7 @@ struct Family {
   std::string_view scaling = {};  ///< rope_parameters as JSON, where a file has neither them nor rope_scaling
   std::int64_t original_length = 0;   ///< of a scaling whose file states none; 0: max_position_embeddings
   std::string_view rope_switch = {};  ///< the key without which, or where it is false, there is no rope
+  bool switched_by_base = false;      ///< a rope_theta of null means no rope
   std::int64_t alibi_but_width = 0;   ///< models of another hidden_size have ALiBi instead
   bool tunes_no_rope = false;         ///< queries of the layers without rope grow (Llama 4)
   std::string_view doubt = {};        ///< what a description of this family never says

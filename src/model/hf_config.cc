@@ -11,6 +11,34 @@ namespace {
 
 constexpr std::string_view text_model_keys[] = {"text_config", "llm_config", "language_config"};
 
+/// Documents of several parts, one of which has the encoder of images that turns.
+struct Enclosing {
+  std::string_view model_types, part;
+};
+constexpr Enclosing enclosing[] = {{"sam3_video", "detector_config"},
+                                   {"sam3 sam3_lite_text sam3_tracker", "vision_config"},
+                                   {"sam3_vision_model", "backbone_config"}};
+
+/// The innermost part. What else there is that turns is left to a warning.
+Keys without_enclosing(Keys document, ModelBuilder& builder) {
+  for (const Enclosing& outer : enclosing) {
+    const auto type = document.text("model_type");
+    if (!type || !lists(outer.model_types, type->value)) continue;
+    if (document.find(outer.part) == nullptr) {
+      builder.malformed(document.path_of(outer.part), ": missing, which model_type ", type->value,
+                        " has its encoder in");
+      return document;
+    }
+    if (document.find("tracker_config") != nullptr) {
+      builder.warn(
+          document.path_of("tracker_config"),
+          ": not read; its memory attention has a rope of its own, which it describes as a file alone");
+    }
+    document = document.child(outer.part);
+  }
+  return document;
+}
+
 /// The document itself, or the part of it that describes the text model. Two such parts must be the same.
 Keys text_model(const Keys& document, ModelBuilder& builder) {
   std::optional<Keys> part;
@@ -40,7 +68,8 @@ void read_hf_config(const Json& json, ModelBuilder& builder) {
   if (object == nullptr) return builder.malformed("expected an object, got ", kind(json));
   const Keys whole(object, "", builder);
   // Qwen's omni models: what thinks, beside what talks.
-  const Keys document = whole.find("thinker_config") == nullptr ? whole : whole.child("thinker_config");
+  const Keys thinking = whole.find("thinker_config") == nullptr ? whole : whole.child("thinker_config");
+  const Keys document = without_enclosing(thinking, builder);
   const Keys top = text_model(document, builder);
   auto model_type = top.text("model_type");
   if (!model_type) model_type = document.text("model_type");

@@ -14,9 +14,10 @@ constexpr std::string_view count_keys[] = {"num_hidden_layers", "n_layer", "num_
 constexpr std::string_view word_keys[] = {"layer_types", "layers_block_type"};
 /// The indices of the layers that have attention, where the others have linear attention or a recurrence.
 constexpr std::string_view index_keys[] = {"attn_layer_indices", "full_attn_idxs"};
-constexpr std::string_view pattern_keys[] = {"sliding_window_pattern",     "_sliding_window_pattern",
-                                             "global_attn_every_n_layers", "no_rope_layer_interval",
-                                             "nope_layer_interval",        "full_attention_interval"};
+constexpr std::string_view pattern_keys[] = {
+    "sliding_window_pattern", "_sliding_window_pattern", "global_attn_every_n_layers",
+    "no_rope_layer_interval", "nope_layer_interval",     "full_attention_interval",
+    "layer_group_size"};
 /// Layers behind the others, which predict further tokens.
 constexpr std::string_view extra_keys[] = {"num_nextn_predict_layers", "n_mtp_layers"};
 
@@ -250,6 +251,17 @@ bool read_stated_types(const HfConfig& config, std::optional<std::size_t> layers
          (has_two_kinds(config.family) && read_letters(config, *layers, plan));
 }
 
+/// Every entry the next of the words, which spaces separate, and the first again after the last.
+void repeat_words(std::string_view words, std::vector<std::string>& types) {
+  std::string_view rest = words;
+  for (std::string& type : types) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    type = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (rest.empty()) rest = words;
+  }
+}
+
 void take_family_types(const HfConfig& config, std::size_t layers, const DensePrefix& prefix,
                        LayerPlan& plan) {
   const bool none = config.family.none_unlisted;
@@ -258,6 +270,7 @@ void take_family_types(const HfConfig& config, std::size_t layers, const DensePr
     config.builder.warn(config.top.path_of(key), none ? ": missing, so no layer has a rope"
                                                       : ": missing, so every layer is taken to have a rope");
   }
+  if (!config.family.layer_words.empty()) return repeat_words(config.family.layer_words, plan.types);
   const bool two_kinds = has_two_kinds(config.family);
   if (layers == 0 || (!two_kinds && config.family.no_rope != NoRope::others)) return;
   const std::int64_t pattern = pattern_of(config);
@@ -270,6 +283,7 @@ void take_family_types(const HfConfig& config, std::size_t layers, const DensePr
       plan.types[i] = "linear_attention";
     }
   }
+  if (config.family.one_at_least && static_cast<std::int64_t>(layers) < pattern) plan.types.back() = "";
 }
 
 }  // namespace

@@ -225,6 +225,16 @@ void refuse_other_positions(const HfConfig& config) {
              config.model_type, " has no rotary embedding then");
     }
   }
+  if (config.family.switched_by_base) {
+    const Keys now = top.child("rope_parameters");
+    const Keys dict = now.object().empty() ? top.child("rope_scaling") : now;
+    const Json* inner = find(dict.object(), "rope_theta");
+    const Json* base = inner != nullptr ? inner : find(top.object(), "rope_theta");
+    if (base != nullptr && base->is_null()) {
+      refuse((inner != nullptr ? dict : top).path_of("rope_theta"), " null: model_type ", config.model_type,
+             " has no rotary embedding then");
+    }
+  }
   if (const auto width = config.family.alibi_but_width; width != 0) {
     if (const auto hidden = top.integer("hidden_size"); hidden && hidden->value != width) {
       refuse(hidden->from, " ", hidden->value, ": of ", config.model_type, ", only the models of width ",

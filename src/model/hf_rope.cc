@@ -13,8 +13,7 @@ constexpr std::string_view base_keys[] = {"rope_theta",  "rotary_emb_base",   "r
                                           "rotary_base", "global_rope_theta", "rope_global_theta"};
 constexpr std::string_view local_base_keys[] = {"rope_local_base_freq", "local_rope_theta",
                                                 "rope_local_theta", "swa_rope_theta"};
-constexpr std::string_view context_keys[] = {"max_position_embeddings", "n_positions", "n_ctx",
-                                             "max_sequence_length"};
+constexpr std::string_view context_keys[] = {"max_position_embeddings", "n_positions", "max_sequence_length"};
 
 /// Who states the base, in the order of how many systems look there.
 void word_base(const HfConfig& config, const RopePlan& plan, RopeWording& wording) {
@@ -196,6 +195,12 @@ RopeDescription read_rope(const HfConfig& config, const RopePlan& plan) {
   Agreed<std::int64_t> context(config.builder);
   context.add(plan.now.integer("max_position_embeddings"));
   for (const auto key : context_keys) context.add(config.top.integer(key));
+  if (const auto older = config.top.integer("n_ctx"); older && !context.value()) {
+    context.add(older);
+  } else if (older && older->value != context.value()->value) {
+    config.builder.warn(older->from, " ", older->value, ": not read beside ", context.value()->from, " ",
+                        context.value()->value);
+  }
   // Qwen's seq_length is the length of training, which its max_position_embeddings may exceed.
   rope.context = context.value() ? context.value() : config.top.integer("seq_length");
   read_scalings(config, plan, rope);

@@ -2,7 +2,10 @@
 #include "model/json.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/in_quotes.hpp"
 #include "base/message.hpp"
@@ -12,9 +15,63 @@ namespace {
 
 constexpr std::size_t max_depth = 64;
 
+/// NaN, Infinity and -Infinity, which Python writes and JSON has not, as texts of the same length; which texts of the
+/// document those are, counted from 0.
+class BareWords {
+ public:
+  explicit BareWords(std::string_view text) {
+    if (text.find("NaN") == text.npos && text.find("Infinity") == text.npos) return;
+    std::size_t texts = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == '"') {
+        i = end_of_text(text, i);
+        ++texts;
+        continue;
+      }
+      for (const auto& [word, value] : words) {
+        if (!is_bare(text, i, word)) continue;
+        if (copy_.empty()) copy_ = text;
+        copy_[i] = copy_[i + word.size() - 1] = '"';
+        found_.emplace_back(texts++, value);
+        i += word.size() - 1;
+        break;
+      }
+    }
+  }
+  std::string_view text_or(std::string_view original) const { return copy_.empty() ? original : copy_; }
+  /// The number that the text of that index stands for.
+  std::optional<double> number(std::size_t text) const {
+    const auto found = std::ranges::lower_bound(found_, text, {}, &Found::first);
+    return found == found_.end() || found->first != text ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  using Found = std::pair<std::size_t, double>;
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static constexpr std::pair<std::string_view, double> words[] = {
+      {"NaN", std::numeric_limits<double>::quiet_NaN()}, {"Infinity", infinity}, {"-Infinity", -infinity}};
+
+  static std::size_t end_of_text(std::string_view text, std::size_t quote) {
+    std::size_t i = quote + 1;
+    while (i < text.size() && text[i] != '"') i += text[i] == '\\' ? 2 : 1;
+    return i;
+  }
+  static bool is_bare(std::string_view text, std::size_t at, std::string_view word) {
+    constexpr std::string_view before = ":[, \t\r\n", behind = ",]} \t\r\n";
+    const std::size_t end = at + word.size();
+    return text.substr(at, word.size()) == word && at > 0 && before.find(text[at - 1]) != before.npos &&
+           end < text.size() && behind.find(text[end]) != behind.npos;
+  }
+
+  std::string copy_;
+  std::vector<Found> found_;
+};
+
 /// The event interface, because the tree of the library keeps one of two equal keys and says nothing.
 class Builder {
  public:
+  explicit Builder(const BareWords& bare) : bare_(bare) {}
+
   bool null() { return place(nullptr); }
   bool boolean(bool value) { return place(value); }
   bool number_integer(std::int64_t value) { return place(value); }
@@ -23,7 +80,10 @@ class Builder {
                                               : place(static_cast<double>(value));
   }
   bool number_float(double value, const std::string&) { return place(value); }
-  bool string(std::string& value) { return place(std::move(value)); }
+  bool string(std::string& value) {
+    if (const auto number = bare_.number(texts_++)) return place(*number);
+    return place(std::move(value));
+  }
   bool binary(nlohmann::json::binary_t&) { return false; }
 
   bool start_object(std::size_t) { return open<Json::Object>(); }
@@ -37,6 +97,7 @@ class Builder {
     return close();
   }
   bool key(std::string& name) {
+    ++texts_;
     std::get<Json::Object>(open_.back()->value).emplace_back().key = std::move(name);
     return true;
   }
@@ -87,6 +148,8 @@ class Builder {
     return twice == names.end() ? nullptr : *twice;
   }
 
+  const BareWords& bare_;
+  std::size_t texts_ = 0;    // so far
   std::vector<Json*> open_;  // an element never moves while one inside it is open
   std::string message_;
 };
@@ -96,6 +159,8 @@ class Builder {
 std::string_view kind(const Json& json) noexcept {
   constexpr std::string_view kinds[] = {"null", "a truth value", "a number", "a number",
                                         "text", "a list",        "an object"};
+  if (const auto* number = json.get<double>(); number != nullptr && !std::isfinite(*number))
+    return std::isnan(*number) ? "NaN" : *number > 0 ? "Infinity" : "-Infinity";
   return kinds[json.value.index()];
 }
 
@@ -109,8 +174,10 @@ Result<Json> parse_json(std::string_view text) {
   if (const auto nul = text.find('\0'); nul != text.npos) {
     return failure(StatusCode::malformed, "not JSON at byte ", nul + 1, ": a NUL");
   }
-  Builder builder;
-  if (!nlohmann::json::sax_parse(text, &builder)) return failure(StatusCode::malformed, builder.problem());
+  const BareWords bare(text);
+  Builder builder(bare);
+  if (!nlohmann::json::sax_parse(bare.text_or(text), &builder))
+    return failure(StatusCode::malformed, builder.problem());
   return std::move(builder.root);
 }
 

@@ -36,12 +36,13 @@ struct Json::Member {
   friend bool operator==(const Member&, const Member&) = default;
 };
 
-/// "a number", "a list", ...: what a message says it got.
+/// "a number", "NaN", "a list", ...: what a message says it got.
 std::string_view kind(const Json& json) noexcept;
 
 /// The value of a key, or null.
 const Json* find(const Json::Object& object, std::string_view key) noexcept;
 
+/// A bare NaN, Infinity or -Infinity, as Python writes them, is that number.
 /// Errors (malformed): not JSON, not UTF-8, a key twice, nested deeper than 64, anything behind the document.
 Result<Json> parse_json(std::string_view text);
 

@@ -13,7 +13,8 @@ namespace {
 
 std::optional<double> as_number(const Json& json) {
   if (const auto* integer = json.get<std::int64_t>()) return static_cast<double>(*integer);
-  if (const auto* number = json.get<double>()) return *number;
+  if (const auto* number = json.get<double>())
+    return std::isfinite(*number) ? std::optional(*number) : std::nullopt;
   const auto* text = json.get<std::string>();
   double value = 0;
   if (text == nullptr) return std::nullopt;

@@ -49,7 +49,7 @@ inline constexpr std::string_view turns_head_dim = "deepseek_v3 youtu axk1 glm4_
 inline constexpr std::string_view null_is_divided = "deepseek_v3 youtu axk1 mistral4";
 /// Their config class takes no head_dim of null.
 inline constexpr std::string_view wants_number = "deepseek_v32 glm_moe_dsa axk2 hy_v4 bailing_hybrid mistral_large4_text "
-    "glm4_moe_lite longcat_flash";
+    "glm4_moe_lite longcat_flash jetmoe";
 /// Their code wants a head_dim in the file, where a scaling computes with it.
 inline constexpr std::string_view wants_head_dim = "mixtral ministral minimax hunyuan_v1_dense hunyuan_v1_moe";
 /// They pass over a rope_theta of null.

@@ -29,8 +29,9 @@ struct VisionFamily {
   std::int64_t first_axis = 0;  ///< of the first pair: 1 where it follows columns
   double base = 10000;
   std::string_view scaling = "default";
-  std::int64_t head_dim = 0;       ///< where it is not stated; 0: width / heads
-  std::int64_t memory_layers = 0;  ///< of SAM's memory attention, whose sizes have names of their own
+  std::int64_t head_dim = 0;         ///< where it is not stated; 0: width / heads
+  std::int64_t silent_head_dim = 0;  ///< where neither it nor width and heads are stated
+  std::int64_t memory_layers = 0;    ///< of SAM's memory attention, whose sizes have names of their own
 };
 
 constexpr VisionFamily families[] = {
@@ -45,7 +46,10 @@ constexpr VisionFamily families[] = {
     {.model_types = "kimi_k25_vision", .axes = Axes::turns, .first_axis = 1},
     {.model_types = "minimax_m3_vl_vision", .axes = Axes::thirds},
     {.model_types = "llama4_vision_model", .pairing = Pairing::interleaved, .first_axis = 1},
-    {.model_types = "sam3_vit_model", .pairing = Pairing::interleaved, .first_axis = 1},
+    {.model_types = "sam3_vit_model",
+     .pairing = Pairing::interleaved,
+     .first_axis = 1,
+     .silent_head_dim = 64},
     {.model_types = "sam2_video sam3_tracker_video",
      .pairing = Pairing::interleaved,
      .first_axis = 1,
@@ -124,11 +128,12 @@ Result<Spectrum> spectrum_of(const VisionFamily& family, std::int64_t width, dou
 std::optional<RopeDescription> read(const Keys& config, const VisionFamily& family,
                                     std::string_view model_type, std::optional<Pairing> pairing,
                                     ModelBuilder& builder) {
-  const HfConfig encoder{config,
-                         std::string(model_type),
-                         {.model_types = model_type, .head_dim = family.head_dim},
-                         true,
-                         builder};
+  const HfConfig encoder{
+      config,
+      std::string(model_type),
+      {.model_types = model_type, .head_dim = family.head_dim, .silent_head_dim = family.silent_head_dim},
+      true,
+      builder};
   RopeDescription rope;
   rope.name = "vision";
   const auto head_dim =
@@ -221,6 +226,11 @@ void add_encoder(const Keys& config, std::string_view model_type, ModelBuilder& 
   add(config, model_type, builder.options().pairing, true, builder);
   if (builder.failed()) return;
   if (const VisionFamily* family = family_of(model_type); family->memory_layers != 0) {
+    const auto other = config.child("vision_config").text("model_type");
+    if (other && other->value == "sam3_vision_model") {
+      builder.warn(config.path_of("vision_config"),
+                   ": not read; its encoder has a rope of its own, which it describes as a file alone");
+    }
     const auto layers = config.integer("memory_attention_num_layers")
                             .value_or(Sourced<std::int64_t>{family->memory_layers, "default"});
     if (!builder.accept_layers(layers.from, layers.value)) return;

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "support/status_matchers.hpp"
 
 namespace rotary::impl {
@@ -24,11 +27,32 @@ TEST(Json, KeepsTheOrderAndTheKindsOfNumbers) {
 }
 
 TEST(Json, RefusesWhatIsNotJson) {
-  for (const char* text : {"", "{", "{\"a\": NaN}", "{\"a\": Infinity}", "{\"a\": 1e999}", "{\"a\": 1} x",
-                           "{} {}", "{\"a\": 1,}", "{'a': 1}", "{\"a\": 01}", "[1 2]", "\xff",
-                           "{\"a\": \"\xc3\x28\"}", "{\"a\": \"\xed\xa0\x80\"}"}) {
+  for (const char* text :
+       {"", "{", "{\"a\": nan}", "{\"a\": +Infinity}", "{\"a\": 1e999}", "NaN", "{NaN: 1}", "{\"a\": NaNs}",
+        "{\"a\" Infinity}", "{\"a\": 1} x", "{} {}", "{\"a\": 1,}", "{'a': 1}", "{\"a\": 01}", "[1 2]",
+        "\xff", "{\"a\": \"\xc3\x28\"}", "{\"a\": \"\xed\xa0\x80\"}"}) {
     EXPECT_FAILS(parse_json(text), StatusCode::malformed, "not JSON at byte ");
   }
+}
+
+// json.dumps(float("nan")) writes NaN, and json.loads reads it.
+TEST(Json, WhatPythonWritesForNumbersThatJsonHasNot) {
+  const auto json = parse_json(R"({"NaN": NaN, "b\\\" Infinity": [ -Infinity,Infinity
+      , "NaN", ", NaN "], "c": {"d":NaN}})");
+  ASSERT_SUCCEEDS(json);
+  const auto& object = *json->get<Json::Object>();
+  ASSERT_EQ(object.size(), 3U);
+  EXPECT_EQ(object[0].key, "NaN");
+  EXPECT_TRUE(std::isnan(*object[0].value.get<double>()));
+  EXPECT_EQ(object[1].key, "b\\\" Infinity");
+  const auto& list = *object[1].value.get<Json::Array>();
+  EXPECT_EQ(*list[0].get<double>(), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(*list[1].get<double>(), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(*list[2].get<std::string>(), "NaN");
+  EXPECT_EQ(*list[3].get<std::string>(), ", NaN ");
+  EXPECT_TRUE(std::isnan(*object[2].value.get<Json::Object>()->front().value.get<double>()));
+  EXPECT_EQ(kind(list[0]), "-Infinity");
+  EXPECT_FAILS(parse_json(R"({"a": NaN, "b": x})"), StatusCode::malformed, "not JSON at byte 17");
 }
 
 TEST(Json, ANulIsNotTheEnd) {

@@ -144,6 +144,35 @@ TEST(Layers, OnlyThoseWithAttention) {
   EXPECT_TRUE(load(four("bamba", R"("attn_layer_indices": [2])")).warnings().empty());
 }
 
+// Transformers 5.24: layer_types of silent configs, and which of them its model hands cosines and sines.
+TEST(Layers, OfLinearAttentionThatOnlyAClassKnows) {
+  const auto silent = [](const std::string& type, int layers, const std::string& more = "") {
+    return load(R"({"model_type": ")" + type + R"(", "hidden_size": 512, "num_attention_heads": 8,
+        "qk_rope_head_dim": 64, "qk_nope_head_dim": 32, "rope_theta": 10000.0, "num_hidden_layers": )" +
+                std::to_string(layers) + more + "}");
+  };
+  EXPECT_EQ(picture(silent("bailing_hybrid", 13)), "-----d-----d-");
+  EXPECT_EQ(picture(silent("bailing_hybrid", 4, R"(, "layer_group_size": 2)")), "-d-d");
+  EXPECT_EQ(picture(silent("olmo_hybrid", 9)), "---d---d-");
+  EXPECT_EQ(picture(silent("olmo_hybrid", 3)), "--d") << "at least one";
+  EXPECT_EQ(picture(silent("lara_mini", 12)), "-d--d-d--d-d") << "layers of full attention have none";
+  EXPECT_EQ(picture(silent("lara_mini", 3, R"(, "layer_types": ["full_attention", "sliding_attention",
+                                                "linear_attention"])")),
+            "-d-");
+  EXPECT_EQ(picture(silent("qwen4_exp_text", 6)), "---d--");
+}
+
+// config.rope_parameters.get("rope_theta") is not None: else OlmoHybridModel has no rotary_emb.
+TEST(Layers, OlmoHybridWithoutABaseHasNoRope) {
+  const std::string words = "null: model_type olmo_hybrid has no rotary embedding then";
+  for (const char* keys : {R"("rope_theta": null)", R"("rope_parameters": {"rope_theta": null})",
+                           R"("rope_parameters": null, "rope_theta": null)"})
+    EXPECT_FAILS(Model::from_config(four("olmo_hybrid", keys)), StatusCode::unsupported, words);
+  EXPECT_SUCCEEDS(Model::from_config(
+      four("olmo_hybrid", R"("rope_theta": null, "rope_parameters": {"rope_theta": 10000.0})")));
+  EXPECT_SUCCEEDS(Model::from_config(four("olmo_hybrid", R"("rope_parameters": null)")));
+}
+
 TEST(Layers, ListsOfThoseWithAttentionMustFit) {
   EXPECT_FAILS(Model::from_config(four("bamba", R"("attn_layer_indices": [4])")), StatusCode::malformed,
                "attn_layer_indices: expected indices of layers, 0 to 3, got 4");

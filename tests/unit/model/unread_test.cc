@@ -109,6 +109,27 @@ TEST(Unread, VllmsWordForAnImageEncoder) {
   EXPECT_EQ(encoder.ropes()[0].rope.pairing(), Pairing::interleaved);
 }
 
+// CodeGenConfig: max_position_embeddings is n_positions; GPTJConfig the same.
+TEST(Unread, AnOlderWordForTheContext) {
+  const auto both = testing::load(
+      R"({"model_type": "codegen", "n_embd": 512, "n_head": 8, "n_layer": 2, "n_ctx": 1024, "n_positions": 2048})");
+  EXPECT_EQ(both.ropes()[0].context, 2048);
+  ASSERT_EQ(both.warnings().size(), 1U);
+  EXPECT_EQ(both.warnings()[0], "n_ctx 1024: not read beside n_positions 2048");
+  const auto alone =
+      testing::load(R"({"model_type": "codegen", "n_embd": 512, "n_head": 8, "n_layer": 2, "n_ctx": 1024})");
+  EXPECT_EQ(alone.ropes()[0].context, 1024);
+  EXPECT_TRUE(alone.warnings().empty());
+}
+
+// Python's json writes NaN and Infinity, and a config holds them for keys that have nothing to do with a rope.
+TEST(Unread, NumbersThatJsonHasNot) {
+  const auto model = testing::load(testing::llama(
+      R"(, "time_step_limit": [0.0, Infinity], "router_bias": NaN, "x": {"y": -Infinity}, "rope_theta": 50000.0)"));
+  EXPECT_EQ(model.ropes()[0].rope.spectrum().base(), 50000);
+  EXPECT_TRUE(model.warnings().empty());
+}
+
 TEST(Unread, MisspellingsOfOtherKeys) {
   EXPECT_EQ(warning_of(load(llama(R"(, "head_dmi": 64)"))),
             "head_dmi: not a key that is read; did you mean head_dim?");

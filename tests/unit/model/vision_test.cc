@@ -99,6 +99,49 @@ TEST(Vision, MemoryAttentionOfSam2HasSizesOfItsOwn) {
                "memory_attention_num_layers -1: must be from 0 to 10000");
 }
 
+// Sam3Config().to_dict() and its like: the encoder stands in parts of parts.
+TEST(Vision, Sam3sEncoderStandsInPartsOfParts) {
+  const std::string vit = R"({"model_type": "sam3_vit_model", "hidden_size": 1024, "num_attention_heads": 16,
+      "num_hidden_layers": 32, "rope_parameters": {"rope_theta": 10000.0, "rope_type": "axial"}})";
+  const std::string vision = R"({"model_type": "sam3_vision_model", "backbone_config": )" + vit + "}";
+  const auto within = [](const std::string& type, const std::string& part, const std::string& more = "") {
+    return R"({"model_type": ")" + type + R"(", )" + part + more + "}";
+  };
+  const std::string sam =
+      within("sam3", R"("text_config": {"model_type": "clip_text_model"}, "vision_config": )" + vision);
+  const Rope alone = testing::load(vit).ropes()[0].rope;
+  EXPECT_EQ(alone.rotary_dim(), 64);
+  for (const std::string& config : {vision, sam, within("sam3_tracker", R"("vision_config": )" + vision),
+                                    within("sam3_video", R"("detector_config": )" + sam)}) {
+    const Model model = testing::load(config);
+    EXPECT_EQ(model.ropes()[0].rope, alone);
+    EXPECT_EQ(model.layers().size(), 32U);
+    EXPECT_EQ(model.model_type(), "sam3_vit_model");
+    EXPECT_TRUE(model.warnings().empty());
+  }
+  const Model video = testing::load(within("sam3_video", R"("detector_config": )" + sam,
+                                           R"(, "tracker_config": {"model_type": "sam3_tracker_video"})"));
+  ASSERT_EQ(video.warnings().size(), 1U);
+  EXPECT_EQ(video.warnings()[0],
+            "tracker_config: not read; its memory attention has a rope of its own, which "
+            "it describes as a file alone");
+  const Model tracker = testing::load(within("sam3_tracker_video", R"("vision_config": )" + vision));
+  EXPECT_EQ(tracker.ropes()[0].rope.rotary_dim(), 256) << "the memory attention";
+  ASSERT_EQ(tracker.warnings().size(), 1U);
+  EXPECT_EQ(tracker.warnings()[0],
+            "vision_config: not read; its encoder has a rope of its own, which it "
+            "describes as a file alone");
+  EXPECT_EQ(testing::load(R"({"model_type": "sam3_vit_model", "num_hidden_layers": 32})")
+                .ropes()[0]
+                .rope.head_dim(),
+            64)
+      << "hidden_size and num_attention_heads of the class";
+  EXPECT_FAILS(Model::from_config(R"({"model_type": "sam3"})"), StatusCode::malformed,
+               "vision_config: missing, which model_type sam3 has its encoder in");
+  EXPECT_FAILS(Model::from_config(within("sam2", R"("vision_config": {})")), StatusCode::unsupported,
+               "it has no rotary embedding");
+}
+
 TEST(Vision, MusicFlamingoHasARopeOfTimeBesideItsTexts) {
   const auto flamingo = [](const std::string& keys) {
     return Model::from_config(R"({"model_type": "musicflamingo", "text_config": {"model_type": "qwen2",
