@@ -65,10 +65,10 @@ def test_numbers_that_json_has_not() -> None:
     config = {"model_type": "llama", "head_dim": 64, "num_hidden_layers": 2, "time_step_limit": [0.0, float("inf")]}
     rope = rotary.Rope.from_config(config | {"low": -float("inf"), "none": float("nan")})
     assert np.array_equal(rope.inv_freq, rotary.Rope(64).inv_freq)
-    for bad in (float("inf"), -float("inf"), float("nan")):
-        with pytest.raises(ValueError, match=f"base {bad}: must be positive and finite"):
+    for bad, word in ((float("inf"), "Infinity"), (-float("inf"), "-Infinity"), (float("nan"), "NaN")):
+        with pytest.raises(ValueError, match=f"rope_theta: expected a number, got {word}"):
             rotary.Model.from_config(config | {"rope_theta": bad})
-        with pytest.raises(ValueError, match=f"factor {bad}: must be finite"):
+        with pytest.raises(ValueError, match=f"rope_scaling.factor: expected a number, got {word}"):
             rotary.Model.from_config(config | {"rope_scaling": {"type": "linear", "factor": bad}})
 
 
