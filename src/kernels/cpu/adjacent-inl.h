@@ -28,21 +28,7 @@ class AdjacentRow {
   HWY_INLINE AdjacentRow(const RotateArgs& args, const Number* cos, const Number* sin, std::int64_t pairs,
                          Number* memory)
       : cos_(memory), sin_(memory + in_lines<Number>(2 * pairs)), lanes_(2 * pairs) {
-    const D d;
-    const auto width = static_cast<std::int64_t>(hn::Lanes(d));
-    const Number sign = args.conjugate ? Number{-1} : Number{1};
-    const auto signs = hn::Set(d, sign);
-    std::int64_t i = 0;
-    for (; i + width <= pairs; i += width) {
-      const auto c = hn::LoadU(d, cos + i), s = hn::Mul(hn::LoadU(d, sin + i), signs);
-      hn::StoreInterleaved2(c, c, d, cos_ + 2 * i);
-      hn::StoreInterleaved2(hn::Neg(s), s, d, sin_ + 2 * i);
-    }
-    for (; i < pairs; ++i) {
-      cos_[2 * i] = cos_[2 * i + 1] = cos[i];
-      sin_[2 * i] = -sign * sin[i];
-      sin_[2 * i + 1] = sign * sin[i];
-    }
+    fill(cos, sin, pairs, args.conjugate ? Number{-1} : Number{1});
   }
 
   static HWY_INLINE std::int64_t numbers(std::int64_t pairs) { return 2 * in_lines<Number>(2 * pairs); }
@@ -95,6 +81,24 @@ class AdjacentRow {
 #endif
 
  private:
+  /// A function of its own, that takes no registers from the loops around it.
+  HWY_NOINLINE void fill(const Number* cos, const Number* sin, std::int64_t pairs, Number sign) const {
+    const D d;
+    const auto width = static_cast<std::int64_t>(hn::Lanes(d));
+    const auto signs = hn::Set(d, sign);
+    std::int64_t i = 0;
+    for (; i + width <= pairs; i += width) {
+      const auto c = hn::LoadU(d, cos + i), s = hn::Mul(hn::LoadU(d, sin + i), signs);
+      hn::StoreInterleaved2(c, c, d, cos_ + 2 * i);
+      hn::StoreInterleaved2(hn::Neg(s), s, d, sin_ + 2 * i);
+    }
+    for (; i < pairs; ++i) {
+      cos_[2 * i] = cos_[2 * i + 1] = cos[i];
+      sin_[2 * i] = -sign * sin[i];
+      sin_[2 * i + 1] = sign * sin[i];
+    }
+  }
+
   template <class Tag>
   static HWY_INLINE hn::Vec<Tag> turn(Tag d, hn::Vec<Tag> v, hn::Vec<Tag> cos, hn::Vec<Tag> sin) {
     return hn::MulAdd(v, cos, hn::Mul(hn::Reverse2(d, v), sin));
