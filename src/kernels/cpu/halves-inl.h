@@ -171,6 +171,30 @@ class HalvesRow {
     }
   }
 
+  /// A head of m vectors of x and as many of y, which come in order as m groups.
+  template <int m>
+  class HeldHead {
+   public:
+    static constexpr int pairs = m * static_cast<int>(hn::MaxLanes(D()));
+
+    HWY_INLINE explicit HeldHead(const HalvesRow& row) {
+      constexpr int width = pairs / m;
+      const auto sign = hn::Set(D(), row.sign_);
+      for (int i = 0; i < m; ++i) cos_[i] = load(D(), row.cos_ + i * width);
+      for (int i = 0; i < m; ++i) sin_[i] = keep(hn::Xor(hn::LoadU(D(), row.sin_ + i * width), sign));
+    }
+    HWY_INLINE void operator()(const Element* in, Element* out) const {
+      Elements head[m];
+      const auto vector = [&](int i) HWY_ATTR -> hn::Vec<D>& { return head[i / 2].v[i % 2]; };
+      for (int i = 0; i < m; ++i) head[i] = load_in_order(D(), in + i * Elements::lanes);
+      for (int i = 0; i < m; ++i) turn_pairs(vector(i), vector(m + i), cos_[i], sin_[i]);
+      store_in_order(D(), head, [&](int i) HWY_ATTR { return out + i * Elements::lanes; });
+    }
+
+   private:
+    hn::Vec<D> cos_[m], sin_[m];
+  };
+
   /// Half of a group or less that comes in order: a vector of x and one of y, packed together.
   template <class Tag>
   class HeldVector {

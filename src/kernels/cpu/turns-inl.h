@@ -65,10 +65,18 @@ struct Turns<R, n, 0> {
   }
   static HWY_INLINE std::int64_t offset(int pass) { return Row::offset_of(pass * held * Row::group_pairs); }
 };
+template <class Row, int n, int fraction>
+struct TurnsPart {
+  using Type = HeldAndPart<Row, n, fraction>;
+};
+template <int n>  // x and y together are whole groups
+struct TurnsPart<HalvesRow<PackedBf16>, n, 2> {
+  using Type = HalvesRow<PackedBf16>::HeldHead<2 * n + 1>;
+};
 template <class R, int n, int fraction>
 struct Turns {
   using Row = R;
-  using Type = HeldAndPart<Row, n, fraction>;
+  using Type = typename TurnsPart<Row, n, fraction>::Type;
   static constexpr int passes = 1, elements = 2 * Type::pairs;
   static HWY_INLINE Type make(const Row& row, int /*pass*/) { return Type(row); }
   static HWY_INLINE std::int64_t offset(int /*pass*/) { return 0; }
