@@ -66,7 +66,7 @@ Status Angles::refill(const Positions& positions) {
   }
   if (hold) {
     for (std::int64_t b = 0; b < batch(); ++b) {
-      source_->fill(positions_, b, 0, tokens(), held_.data() + b * tokens() * row);
+      source_->fill(positions, b, 0, tokens(), held_.data() + b * tokens() * row);
     }
   }
   return {};

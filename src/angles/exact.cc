@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Policy exact: cos and sin of the real product position * inv_freq, A multiplied in before the one rounding.
+#include <array>
+
 #include "angles/phase.hpp"
 #include "angles/row_source.hpp"
 #include "kernels/row_maker.hpp"
@@ -11,7 +13,7 @@ class ExactRows {
  public:
   explicit ExactRows(const Spectrum& spectrum)
       : axis_(spectrum.axis().begin(), spectrum.axis().end()),
-        one_axis_(spectrum.axes() <= 1),
+        axes_(static_cast<std::size_t>(spectrum.axes())),
         attention_factor_(spectrum.attention_factor()) {
     for (const double inv_freq : spectrum.inv_freq()) {
       const Frequency f = frequency_in_turns(inv_freq);
@@ -21,7 +23,7 @@ class ExactRows {
       guard_high_.push_back(f.guard >> 32);
     }
     // A factor that leaves fp32 would leave the bounds of runs too.
-    if (one_axis_ && attention_factor_ >= 0x1p-100) steps_ = Steps(fraction_, guard_high_);
+    if (attention_factor_ >= 0x1p-100) steps_ = Steps(fraction_, guard_high_);
   }
 
   void rows(const AxisPositions& first, std::int64_t tokens, float* rows) const noexcept {
@@ -39,7 +41,7 @@ class ExactRows {
 
   void row(const AxisPositions& at, float* cos, float* sin) const noexcept {
     const Distance first = distance_of(at[0]);
-    if (one_axis_ && is_near(first)) {
+    if (is_near(first) && (axes_ <= 1 || is_alike(at))) {
       // Turning by -p is the mirror image of turning by p.
       maker_->of_distance(first.whole, fraction_.data(), guard_high_.data(),
                           static_cast<std::int64_t>(axis_.size()),
@@ -76,13 +78,22 @@ class ExactRows {
     constexpr std::int64_t least = 3;  // fewer are faster alone
     const std::int64_t start = first[0].whole;
     const auto is_on = [&](std::int64_t t) {
-      const Distance d = distance_of(first.after(t)[0]);
-      return is_near(d) && first.after(t)[0].whole == start + t && (d.negative != 0) == (start < 0);
+      const AxisPositions at = first.after(t);
+      const Distance d = distance_of(at[0]);
+      return is_near(d) && at[0].whole == start + t && (d.negative != 0) == (start < 0) && is_alike(at);
     };
     if (steps_.steps.empty() || tokens < least || !is_on(0)) return 1;
     std::int64_t count = 1;
     while (count < tokens && count < run_rows && is_on(count)) ++count;
     return count < least ? 1 : count;
+  }
+
+  /// As text stands in a model of images: the same on every axis.
+  bool is_alike(const AxisPositions& at) const noexcept {
+    for (std::size_t a = 1; a < axes_; ++a) {
+      if (at[a] != at[0]) return false;
+    }
+    return true;
   }
 
   /// phase_of where is_near(d).
@@ -97,14 +108,18 @@ class ExactRows {
     constexpr std::size_t block = 64;
     std::uint64_t phase[block];
     const std::size_t pairs = axis_.size();
-    const Distance first = distance_of(at[0]);
-    const bool near = one_axis_ && is_near(first);
+    std::array<Distance, Spectrum::max_axes> on_axis;
+    bool near = true;
+    for (std::size_t a = 0; a < axes_; ++a) {
+      on_axis[a] = distance_of(at[a]);
+      near = near && is_near(on_axis[a]);
+    }
     for (std::size_t begin = 0; begin < pairs; begin += block) {
       const std::size_t count = std::min(block, pairs - begin);
       for (std::size_t j = 0; j < count; ++j) {
         const std::size_t i = begin + j;
-        phase[j] = near ? of_near(first, i)
-                        : phase_of(distance_of(at[axis_[i]]), {turns_[i], fraction_[i], guard_[i]});
+        const Distance& d = on_axis[axis_[i]];
+        phase[j] = near ? of_near(d, i) : phase_of(d, {turns_[i], fraction_[i], guard_[i]});
       }
       use(begin, count, phase);
     }
@@ -113,7 +128,7 @@ class ExactRows {
   std::vector<std::uint64_t> turns_, fraction_, guard_, guard_high_;  // one a pair
   Steps steps_;                                                       // or empty: no runs
   std::vector<std::uint8_t> axis_;
-  bool one_axis_;
+  std::size_t axes_;
   double attention_factor_;
   const RowMaker* maker_ = &best_row_maker();
 };

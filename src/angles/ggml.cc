@@ -29,18 +29,24 @@ struct GgmlRows {
   RadianRow turn;
 
   template <class Real>
+  void row(const AxisPositions& at, Real* cos, Real* sin) const noexcept {
+    make<1>(at, cos, sin);
+  }
+  template <class Real>
   void rows(const AxisPositions& first, std::int64_t tokens, Real* rows) const noexcept {
-    const auto row = static_cast<std::int64_t>(2 * axis.size());
     // Products wait for one another, but not for those of other tokens.
     constexpr std::int64_t together = 4;
+    const auto pairs = static_cast<std::int64_t>(axis.size());
     std::int64_t t = 0;
-    for (; t + together <= tokens; t += together) make<together>(first.after(t), rows + t * row);
-    for (; t < tokens; ++t) make<1>(first.after(t), rows + t * row);
+    for (; t + together <= tokens; t += together, rows += together * 2 * pairs) {
+      make<together>(first.after(t), rows, rows + pairs);
+    }
+    for (; t < tokens; ++t, rows += 2 * pairs) row(first.after(t), rows, rows + pairs);
   }
 
  private:
   template <std::int64_t tokens, class Real>
-  void make(const AxisPositions& first, Real* rows) const noexcept {
+  void make(const AxisPositions& first, Real* cos, Real* sin) const noexcept {
     const std::size_t pairs = axis.size();
     float theta[Positions::max_axes][tokens];
     for (std::size_t a = 0; a < axes; ++a) {
@@ -51,14 +57,14 @@ struct GgmlRows {
       const std::size_t count = std::min(radians_block, pairs - begin);
       if (axes <= 1) {
         float one[tokens];
-        std::copy_n(theta[0], tokens, one);
+        for (std::int64_t t = 0; t < tokens; ++t) one[t] = theta[0][t];
         for (std::size_t j = 0; j < count; ++j) {
           for (std::int64_t t = 0; t < tokens; ++t) {
             angle[t][j] = one[t];
             one[t] *= ratio;
           }
         }
-        std::copy_n(one, tokens, theta[0]);
+        for (std::int64_t t = 0; t < tokens; ++t) theta[0][t] = one[t];
       } else {
         for (std::size_t j = 0; j < count; ++j) {
           for (std::int64_t t = 0; t < tokens; ++t) angle[t][j] = theta[axis[begin + j]][t];
@@ -69,8 +75,8 @@ struct GgmlRows {
       }
       for (std::int64_t t = 0; t < tokens; ++t) {
         if (scaled) scale_angles(angle[t], begin, count);
-        Real* const row = rows + t * static_cast<std::int64_t>(2 * pairs);
-        turn(angle[t], count, row + begin, row + pairs + begin);
+        const std::size_t at = static_cast<std::size_t>(t) * 2 * pairs + begin;
+        turn(angle[t], count, cos + at, sin + at);
       }
     }
   }

@@ -63,6 +63,11 @@ class RowSource : public AngleSource {
   template <class Real>
   void fill_rows(const Positions& positions, std::int64_t batch_row, std::int64_t token, std::int64_t count,
                  Real* row) const noexcept {
+    if (count == 1 && axes_ == 1) {  // a decode step
+      const Position at = positions.at(0, batch_row, token);
+      rows_.row(AxisPositions(&at, 1), row, row + pairs());
+      return;
+    }
     constexpr std::int64_t block = 16;
     // Bytes: zeroing positions that are written right away would take as long as a row.
     alignas(Position) std::byte memory[Positions::max_axes * block * sizeof(Position)];

@@ -40,9 +40,10 @@ void Positions::set_segments(std::vector<Segment> segments) noexcept {
 }
 
 Positions Positions::range(std::int64_t first, std::int64_t last) noexcept {
-  if (last <= first) return {};
   std::int64_t tokens = 0;
-  if (__builtin_sub_overflow(last, first, &tokens)) tokens = std::numeric_limits<std::int64_t>::max();
+  if (last > first && __builtin_sub_overflow(last, first, &tokens)) {
+    tokens = std::numeric_limits<std::int64_t>::max();
+  }
   Positions positions(1, 1, tokens);
   positions.only_ = {0, {first, 0}, one};
   return positions;

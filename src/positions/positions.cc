@@ -8,14 +8,19 @@
 namespace rotary {
 
 Positions& Positions::operator=(const Positions& other) {
-  segments_.reserve(other.segments_.size());
-  ids_.reserve(other.ids_.size());
+  if (other.segments_.empty() && other.ids_.empty()) {  // a decode step
+    segments_.clear();
+    ids_.clear();
+  } else {
+    segments_.reserve(other.segments_.size());
+    ids_.reserve(other.ids_.size());
+    segments_ = other.segments_;
+    ids_ = other.ids_;
+  }
   axes_ = other.axes_;
   batch_ = other.batch_;
   tokens_ = other.tokens_;
   only_ = other.only_;
-  segments_ = other.segments_;
-  ids_ = other.ids_;
   return *this;
 }
 
@@ -40,7 +45,9 @@ Positions::Run Positions::run_from(std::int64_t index) const noexcept {
     if (next != segments_.end()) end = next->begin;
     segment = &*std::prev(next);
   }
-  return {impl::advance(segment->start, segment->step, index - segment->begin), segment->step, end - index};
+  const std::int64_t steps = index - segment->begin;
+  const Position start = steps == 0 ? segment->start : impl::advance(segment->start, segment->step, steps);
+  return {start, segment->step, end - index};
 }
 
 Position Positions::at(std::int64_t axis, std::int64_t row, std::int64_t token) const noexcept {
@@ -49,13 +56,16 @@ Position Positions::at(std::int64_t axis, std::int64_t row, std::int64_t token) 
 
 void Positions::read(std::int64_t axis, std::int64_t row, std::int64_t token,
                      std::span<Position> out) const noexcept {
+  if (out.size() == 1) {
+    out[0] = at(axis, row, token);
+    return;
+  }
   std::int64_t index = (axis * batch_ + row) * tokens_ + token;
   for (std::size_t done = 0; done < out.size();) {
     const Run run = run_from(index);
     const auto count = std::min(static_cast<std::size_t>(run.count), out.size() - done);
-    for (std::size_t i = 0; i < count; ++i) {
-      out[done + i] = impl::advance(run.start, run.step, static_cast<std::int64_t>(i));
-    }
+    Position next = run.start;
+    for (std::size_t i = 0; i < count; ++i, next = impl::advance(next, run.step, 1)) out[done + i] = next;
     done += count;
     index += static_cast<std::int64_t>(count);
   }

@@ -21,16 +21,16 @@ namespace rotary::impl::HWY_NAMESPACE {
 
 static void of_distance(std::uint64_t distance, const std::uint64_t* fraction, const std::uint64_t* guard,
                         std::int64_t count, const RowOut& out) noexcept {
-  if (out.factor == 1)
-    return make_row<widest>(OfDistance<Put<false>>{distance, fraction, guard, {out}}, 0, count);
-  make_row<widest>(OfDistance<Put<true>>{distance, fraction, guard, {out}}, 0, count);
+  if (is_plain(out))
+    return make_row<widest>(OfDistance<Put<true>>{distance, fraction, guard, {out}}, 0, count);
+  make_row<widest>(OfDistance<Put<false>>{distance, fraction, guard, {out}}, 0, count);
 }
 static void of_run(const RowRun& run, const PairTurns& turns, const RowOut& first) noexcept {
   make_row<widest>(OfRun{run, turns, first}, 0, turns.count);
 }
 static void of_phases(const std::uint64_t* phase, std::int64_t count, const RowOut& out) noexcept {
-  if (out.factor == 1) return make_row<widest>(OfPhases<Put<false>>{phase, {out}}, 0, count);
-  make_row<widest>(OfPhases<Put<true>>{phase, {out}}, 0, count);
+  if (is_plain(out)) return make_row<widest>(OfPhases<Put<true>>{phase, {out}}, 0, count);
+  make_row<widest>(OfPhases<Put<false>>{phase, {out}}, 0, count);
 }
 static void of_radians(const float* radians, std::int64_t count, const RowOut& out) noexcept {
   make_row<widest>(OfRadians{radians, out}, 0, count);

@@ -31,34 +31,20 @@ using Floats = hn::Rebind<float, D>;
 template <class D>
 using FloatBits = hn::Rebind<std::uint32_t, D>;
 
-/// k0 + z (k1 + z (k2 + ...)).
-template <class D, class V>
-HWY_INLINE V series(D d, V z, double k0, double k1, double k2, double k3, double k4) {
-  auto sum = hn::MulAdd(z, hn::Set(d, k4), hn::Set(d, k3));
-  for (const double k : {k2, k1, k0}) sum = hn::MulAdd(z, sum, hn::Set(d, k));
+/// k[0] + z (k[1] + z (...)).
+template <class D, class V, std::size_t count>
+HWY_INLINE V series(D d, V z, const double (&k)[count]) {
+  auto sum = hn::Set(d, k[count - 1]);
+  for (std::size_t i = count - 1; i-- > 0;) sum = hn::MulAdd(z, sum, hn::Set(d, k[i]));
   return sum;
 }
 
-/// cos and sin of r, at most an eighth of a turn.
+/// Of r, in the unit of the series, at most an eighth of a turn.
 template <class D>
-HWY_INLINE void sines(D d, hn::Vec<D> r, hn::Vec<D>& cos, hn::Vec<D>& sin) {
-  namespace s = sine_series;
-  const auto z = hn::Mul(r, r), one = hn::Set(d, 1.0);
-  sin = hn::Mul(r, hn::MulAdd(z, series(d, z, s::s0, s::s1, s::s2, s::s3, s::s4), one));
-  cos = hn::MulAdd(z, series(d, z, s::c0, s::c1, s::c2, s::c3, s::c4), one);
-}
-
-/// Of r and as many quarters of a turn as the two highest bits of `quarter` say.
-template <class D>
-HWY_INLINE void sines(D d, hn::Vec<D> r, hn::Vec<Words<D>> quarter, hn::Vec<D>& cos, hn::Vec<D>& sin) {
-  const Words<D> words;
-  hn::Vec<D> of_cos, of_sin;
-  sines(d, r, of_cos, of_sin);
-  const auto top = hn::Set(words, std::uint64_t{1} << 63), next = hn::Set(words, std::uint64_t{1} << 62);
-  const auto swap = hn::RebindMask(d, hn::TestBit(quarter, next));
-  const auto cos_sign = hn::And(hn::Add(quarter, next), top), sin_sign = hn::And(quarter, top);
-  cos = hn::Xor(hn::IfThenElse(swap, of_sin, of_cos), hn::BitCast(d, cos_sign));
-  sin = hn::Xor(hn::IfThenElse(swap, of_cos, of_sin), hn::BitCast(d, sin_sign));
+HWY_INLINE void sines(D d, hn::Vec<D> r, const sine_series::Series& of, hn::Vec<D>& cos, hn::Vec<D>& sin) {
+  const auto z = hn::Mul(r, r);
+  sin = hn::Mul(r, series(d, z, of.sin));
+  cos = series(d, z, of.cos);
 }
 
 /// The signs need no quarters: the sine has that of the half turn which the phase is in, as two's complement has it, and
@@ -69,7 +55,7 @@ HWY_INLINE void sines_of_phase(D d, hn::Vec<Words<D>> phase, hn::Vec<D>& cos, hn
   const hn::Rebind<std::int64_t, D> whole;
   const auto rest = hn::ConvertTo(d, hn::BitCast(whole, hn::ShiftLeft<2>(phase)));
   hn::Vec<D> of_cos, of_sin;
-  sines(d, hn::Mul(rest, hn::Set(d, sine_series::phase_step)), of_cos, of_sin);
+  sines(d, rest, sine_series::of_phase, of_cos, of_sin);
   const auto next = hn::Set(words, std::uint64_t{1} << 62);
   const auto quarter = hn::Add(phase, hn::Set(words, std::uint64_t{1} << 61));
   const auto swap = hn::RebindMask(d, hn::TestBit(quarter, next));
@@ -77,26 +63,33 @@ HWY_INLINE void sines_of_phase(D d, hn::Vec<Words<D>> phase, hn::Vec<D>& cos, hn
   sin = hn::CopySign(hn::IfThenElse(swap, of_cos, of_sin), hn::BitCast(d, phase));
 }
 
-/// Zero where both round to the same float.
+/// Zero where it rounds to that float.
 template <class D>
-HWY_INLINE hn::Vec<FloatBits<D>> rounded_apart(D /*tag*/, hn::Vec<D> low, hn::Vec<D> high) {
-  const Floats<D> floats;
+HWY_INLINE hn::Vec<FloatBits<D>> apart(D /*tag*/, hn::Vec<D> number, hn::Vec<Floats<D>> rounded) {
   const FloatBits<D> bits;
-  return hn::Xor(hn::BitCast(bits, hn::DemoteTo(floats, low)), hn::BitCast(bits, hn::DemoteTo(floats, high)));
+  return hn::Xor(hn::BitCast(bits, hn::DemoteTo(Floats<D>(), number)), hn::BitCast(bits, rounded));
+}
+template <class D>
+HWY_INLINE bool is_zero(D /*tag*/, hn::Vec<FloatBits<D>> bits) {
+  const FloatBits<D> words;
+  return hn::AllTrue(words, hn::Eq(bits, hn::Zero(words)));
 }
 
-/// Whether these are the floats of the definition. Where a fused operation takes two, a number is off by some 2^-52 of
-/// itself; what lies that near to where two floats part, or 2^-45 to be safe, is one number in 2^20.
+/// Rounds a row's numbers. False where these may not be the floats of the definition: where a fused operation takes two,
+/// a number is off by some 2^-52 of itself, and one in 2^20 lies within 2^-45 of where two floats part.
 template <class D>
-HWY_INLINE bool is_sure(D d, hn::Vec<D> cos, hn::Vec<D> sin) {
+HWY_INLINE bool round(D d, hn::Vec<D> cos, hn::Vec<D> sin, hn::Vec<Floats<D>>& to_cos,
+                      hn::Vec<Floats<D>>& to_sin) {
+  const Floats<D> floats;
   if constexpr (HWY_NATIVE_FMA) {
+    to_cos = hn::DemoteTo(floats, cos);
+    to_sin = hn::DemoteTo(floats, sin);
     return true;
   } else {
     const auto less = hn::Set(d, 1 - 0x1p-45), more = hn::Set(d, 1 + 0x1p-45);
-    const FloatBits<D> bits;
-    return hn::AllTrue(bits, hn::Eq(hn::Or(rounded_apart(d, hn::Mul(cos, less), hn::Mul(cos, more)),
-                                           rounded_apart(d, hn::Mul(sin, less), hn::Mul(sin, more))),
-                                    hn::Zero(bits)));
+    to_cos = hn::DemoteTo(floats, hn::Mul(cos, more));
+    to_sin = hn::DemoteTo(floats, hn::Mul(sin, more));
+    return is_zero(d, hn::Or(apart(d, hn::Mul(cos, less), to_cos), apart(d, hn::Mul(sin, less), to_sin)));
   }
 }
 
@@ -122,20 +115,23 @@ inline RowOut from(const RowOut& out, std::int64_t i) {
   return {out.cos + i, out.sin + i, out.factor, out.mirrored};
 }
 
-/// Writes numbers, times the factor where it is not 1. False: nothing is written, is_sure.
-template <bool scaled>
+/// Whether a row's numbers are written as they are.
+inline bool is_plain(const RowOut& out) { return out.factor == 1 && !out.mirrored; }
+
+/// Writes numbers, times the factor unless is_plain. False: nothing is written.
+template <bool plain>
 struct Put {
   template <class D>
   HWY_INLINE bool operator()(D d, hn::Vec<D> cos, hn::Vec<D> sin, std::int64_t i) const {
     const Floats<D> floats;
-    sin = hn::Xor(sin, hn::Set(d, out.mirrored ? -0.0 : 0.0));
-    if constexpr (scaled) {
+    if constexpr (!plain) {
       cos = hn::Mul(cos, hn::Set(d, out.factor));
-      sin = hn::Mul(sin, hn::Set(d, out.factor));
+      sin = hn::Mul(sin, hn::Set(d, out.mirrored ? -out.factor : out.factor));
     }
-    if (!is_sure(d, cos, sin)) return false;
-    hn::StoreU(hn::DemoteTo(floats, cos), floats, out.cos + i);
-    hn::StoreU(hn::DemoteTo(floats, sin), floats, out.sin + i);
+    hn::Vec<Floats<D>> to_cos, to_sin;
+    if (!round(d, cos, sin, to_cos, to_sin)) return false;
+    hn::StoreU(to_cos, floats, out.cos + i);
+    hn::StoreU(to_sin, floats, out.sin + i);
     return true;
   }
   RowOut out;
@@ -186,7 +182,14 @@ HWY_INLINE void sines_of_radians(D d, hn::Vec<Floats<D>> radians, hn::Vec<D>& co
   auto r = hn::NegMulAdd(quarters, hn::Set(d, s::quarter_1), x);
   r = hn::NegMulAdd(quarters, hn::Set(d, s::quarter_2), r);
   r = hn::Sub(r, hn::Mul(quarters, hn::Set(d, s::quarter_3)));
-  sines(d, r, hn::ShiftLeft<62>(hn::BitCast(words, shifted)), cos, sin);
+  hn::Vec<D> of_cos, of_sin;
+  sines(d, r, s::of_radians, of_cos, of_sin);
+  const auto quarter = hn::ShiftLeft<62>(hn::BitCast(words, shifted));
+  const auto top = hn::Set(words, std::uint64_t{1} << 63), next = hn::Set(words, std::uint64_t{1} << 62);
+  const auto swap = hn::RebindMask(d, hn::TestBit(quarter, next));
+  const auto cos_sign = hn::And(hn::Add(quarter, next), top), sin_sign = hn::And(quarter, top);
+  cos = hn::Xor(hn::IfThenElse(swap, of_sin, of_cos), hn::BitCast(d, cos_sign));
+  sin = hn::Xor(hn::IfThenElse(swap, of_cos, of_sin), hn::BitCast(d, sin_sign));
 }
 
 struct OfRadians {
@@ -195,10 +198,11 @@ struct OfRadians {
     const Floats<D> floats;
     hn::Vec<D> cos, sin;
     sines_of_radians(d, hn::LoadU(floats, radians + i), cos, sin);
-    if (!is_sure(d, cos, sin)) return false;
+    hn::Vec<Floats<D>> to_cos, to_sin;
+    if (!round(d, cos, sin, to_cos, to_sin)) return false;
     const auto factor = hn::Set(floats, static_cast<float>(out.factor));
-    hn::StoreU(hn::Mul(hn::DemoteTo(floats, cos), factor), floats, out.cos + i);
-    hn::StoreU(hn::Mul(hn::DemoteTo(floats, sin), factor), floats, out.sin + i);
+    hn::StoreU(hn::Mul(to_cos, factor), floats, out.cos + i);
+    hn::StoreU(hn::Mul(to_sin, factor), floats, out.sin + i);
     return true;
   }
   void define(std::int64_t i, std::int64_t count) const {

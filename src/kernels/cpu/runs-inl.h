@@ -18,7 +18,7 @@ namespace rotary::impl::HWY_NAMESPACE {
 template <class D>
 HWY_NOINLINE void make_alone(D d, std::uint64_t distance, const PairTurns& turns, std::int64_t i,
                              const RowOut& out) {
-  const OfDistance<Put<true>> alone{distance, turns.fraction, turns.guard, {out}};
+  const OfDistance<Put<false>> alone{distance, turns.fraction, turns.guard, {out}};
   if (!alone(d, i)) alone.define(i, static_cast<std::int64_t>(hn::Lanes(d)));
 }
 
@@ -27,7 +27,6 @@ struct OfRun {
   HWY_INLINE bool operator()(D d, std::int64_t i) const {
     const Words<D> words;
     const Floats<D> floats;
-    const FloatBits<D> bits;
     hn::Vec<D> cos, sin;
     sines_of_phase(d,
                    phase_of(d, hn::Set(words, run.distance), hn::LoadU(words, turns.fraction + i),
@@ -49,13 +48,13 @@ struct OfRun {
       const auto cos_high = hn::MulAdd(cos, c, hn::NegMulAdd(sin, s, cos_error));
       const auto sin_low = hn::MulAdd(mirrored_cos, s, hn::MulAdd(mirrored_sin, c, no_sin_error));
       const auto sin_high = hn::MulAdd(mirrored_cos, s, hn::MulAdd(mirrored_sin, c, sin_error));
-      const auto apart = hn::Or(rounded_apart(d, cos_low, cos_high), rounded_apart(d, sin_low, sin_high));
-      if (HWY_UNLIKELY(!hn::AllTrue(bits, hn::Eq(apart, hn::Zero(bits))))) {
+      const auto to_cos = hn::DemoteTo(floats, cos_high), to_sin = hn::DemoteTo(floats, sin_high);
+      if (HWY_UNLIKELY(!is_zero(d, hn::Or(apart(d, cos_low, to_cos), apart(d, sin_low, to_sin))))) {
         make_alone(d, run.distance + static_cast<std::uint64_t>(t), turns, i, from(first, at - i));
         continue;
       }
-      hn::StoreU(hn::DemoteTo(floats, cos_high), floats, first.cos + at);
-      hn::StoreU(hn::DemoteTo(floats, sin_high), floats, first.sin + at);
+      hn::StoreU(to_cos, floats, first.cos + at);
+      hn::StoreU(to_sin, floats, first.sin + at);
     }
     return true;
   }

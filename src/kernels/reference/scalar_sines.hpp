@@ -14,15 +14,15 @@ struct SinesOf {
   double cos, sin;
 };
 
-/// Of r and as many quarters of a turn as the two highest bits of `quarter` say.
-inline SinesOf sines(double r, std::uint64_t quarter) noexcept {
-  using namespace sine_series;
+/// Of r, in the unit of the series, and as many quarters of a turn as the two highest bits of `quarter` say.
+inline SinesOf sines(double r, const sine_series::Series& of, std::uint64_t quarter) noexcept {
   const double z = r * r;
-  const auto series = [z](double k0, double k1, double k2, double k3, double k4) {
-    return std::fma(z, std::fma(z, std::fma(z, std::fma(z, k4, k3), k2), k1), k0);
+  const auto series = [z](const double(&k)[6]) {
+    double sum = k[5];
+    for (int i = 4; i >= 0; --i) sum = std::fma(z, sum, k[i]);
+    return sum;
   };
-  const double s = r * std::fma(z, series(s0, s1, s2, s3, s4), 1.0);
-  const double c = std::fma(z, series(c0, c1, c2, c3, c4), 1.0);
+  const double s = r * series(of.sin), c = series(of.cos);
   // Quarters turn (c, s) into (-s, c), (-c, -s), (s, -c): a swap and two signs.
   constexpr std::uint64_t top = std::uint64_t{1} << 63;
   const bool swap = (quarter & (top >> 1)) != 0;
@@ -32,8 +32,8 @@ inline SinesOf sines(double r, std::uint64_t quarter) noexcept {
 }
 
 inline SinesOf sines_of_phase(std::uint64_t phase) noexcept {
-  const double r = static_cast<double>(static_cast<std::int64_t>(phase << 2)) * sine_series::phase_step;
-  return sines(r, phase + (std::uint64_t{1} << 61));
+  const auto r = static_cast<double>(static_cast<std::int64_t>(phase << 2));
+  return sines(r, sine_series::of_phase, phase + (std::uint64_t{1} << 61));
 }
 
 inline SinesOf sines_of_radians(float radians) noexcept {
@@ -42,7 +42,7 @@ inline SinesOf sines_of_radians(float radians) noexcept {
   const double shifted = x * quarters_a_radian + to_whole;
   const double quarters = shifted - to_whole;
   const double r = ((x - quarters * quarter_1) - quarters * quarter_2) - quarters * quarter_3;
-  return sines(r, std::bit_cast<std::uint64_t>(shifted) << 62);
+  return sines(r, sine_series::of_radians, std::bit_cast<std::uint64_t>(shifted) << 62);
 }
 
 }  // namespace rotary::impl

@@ -61,6 +61,38 @@ TEST(Runs, OfPositionsThatDoNotRise) {
   }
 }
 
+TEST(Runs, OfTextAmongImages) {
+  // Where the axes agree a row is made as that of one axis; each pair has the number that its own axis gives it.
+  const std::int64_t lanes[] = {8, 12, 12};
+  const Spectrum spectrum = Spectrum::axial(lanes, 10000).value();
+  const auto inv_freq = spectrum.inv_freq();
+  const auto source = test::source(AnglePolicy::exact, spectrum);
+  const auto one_axis =
+      test::source(AnglePolicy::exact, Spectrum::from_inv_freq({inv_freq.begin(), inv_freq.end()}).value());
+  const auto text = [](std::int64_t first, std::int64_t last) {
+    const Positions axis = Positions::range(first, last);
+    return Positions::axes({axis, axis, axis}).value();
+  };
+  const Positions image =
+      Positions::grid({Positions::range(40, 41), Positions::range(40, 45), Positions::range(40, 46)}).value();
+  const Positions far = image.shifted(std::int64_t{1} << 33).value();
+  const Positions at = Positions::concatenate({text(-20, 40), image, text(46, 90), far}).value();
+  const std::vector<float> got = test::rows<float>(*source, at);
+  const std::vector<double> wide = test::rows<double>(*source, at);
+  for (std::int64_t t = 0; t < at.tokens(); ++t) {
+    for (std::size_t i = 0; i < 16; ++i) {
+      const std::int64_t p = at.at(spectrum.axis()[i], 0, t).whole;
+      const std::size_t row = static_cast<std::size_t>(t) * 32;
+      const auto alone = test::rows<float>(*one_axis, Positions::range(p, p + 1));
+      const auto wide_alone = test::rows<double>(*one_axis, Positions::range(p, p + 1));
+      for (const std::size_t lane : {i, 16 + i}) {
+        ASSERT_EQ(got[row + lane], alone[lane]) << "token " << t << " lane " << lane;
+        ASSERT_EQ(wide[row + lane], wide_alone[lane]) << "token " << t << " lane " << lane;
+      }
+    }
+  }
+}
+
 TEST(Runs, OfModels) {
   for (const Spectrum& spectrum : spectra()) {
     const auto source = test::source(AnglePolicy::exact, spectrum);

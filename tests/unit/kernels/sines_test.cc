@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The doubles behind a row, on every target, to the bit: a float would hide another operation in all but one case of a
-// hundred million. Where a fused operation takes two they are nearly the same, which is_sure counts on.
+// hundred million. Where a fused operation takes two they are nearly the same, which `round` counts on.
 #include <gtest/gtest.h>
 
 #include <bit>
