@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 
+#include "kernels/fuse_args.hpp"
 #include "kernels/rotate_args.hpp"
 #include "kernels/stage_args.hpp"
 
@@ -31,6 +32,8 @@ struct Kernel {
   /// Around it, where heads go through a stage; any lane stride.
   LoadFunction load;
   StoreFunction store;
+  /// All in one, where the lanes lie together and keep their places; null: always through a stage.
+  FuseFunction fuse = nullptr;
 };
 
 /// In order of preference; never empty.

@@ -139,10 +139,53 @@ void rotate_through(const Kernel& kernel, const RotateArgs& args, std::int64_t r
   }
 }
 
+/// In registers, where the kernel can.
+bool rotate_fused(const Kernel& kernel, const RotateArgs& args, std::int64_t rotary_offset,
+                  const StagedTokens& tokens) noexcept {
+  const Operand& x = tokens.x;
+  const HeadsShape &from = x.in.shape, &to = x.out.shape;
+  const auto dense = [](const HeadsShape& s) {
+    return s.dtype != DType::f64 && (s.lane_stride == 1 || s.head_dim <= 1);
+  };
+  if (kernel.fuse == nullptr || !dense(from) || !dense(to) || args.pairs > max_fused_pairs ||
+      (args.pairs != 0 && args.in_lanes != args.out_lanes)) {
+    return false;
+  }
+  alignas(64) float room[stage_lanes];
+  FuseArgs fuse{};
+  fuse.tokens = args.tokens;
+  fuse.heads = from.heads;
+  fuse.head_dim = from.head_dim;
+  fuse.in_dtype = from.dtype;
+  fuse.in = at(x.in.data, from, static_cast<std::int64_t>(size_of(from.dtype)), tokens.row, tokens.token, 0);
+  fuse.in_token_stride = step(from.tokens, from.token_stride);
+  fuse.in_head_stride = step(from.heads, from.head_stride);
+  fuse.out_dtype = to.dtype;
+  fuse.out = at(x.out.data, to, static_cast<std::int64_t>(size_of(to.dtype)), tokens.row, tokens.token, 0);
+  fuse.out_token_stride = step(to.tokens, to.token_stride);
+  fuse.out_head_stride = step(to.heads, to.head_stride);
+  fuse.rows = static_cast<const float*>(args.rows);
+  fuse.pairs = args.pairs;
+  fuse.rotary_offset = rotary_offset;
+  fuse.lanes = args.out_lanes;
+  fuse.conjugate = args.conjugate;
+  if (x.options.norm) {
+    fuse.norm = true;
+    fuse.weight = weights(kernel, *x.options.norm, from.head_dim, room);
+    fuse.epsilon = x.options.norm->epsilon;
+  }
+  fuse.scale_stride = x.options.head_scales.data() != nullptr ? 1 : 0;
+  fuse.scales = fuse.scale_stride != 0 ? x.options.head_scales.data() : &x.options.scale;
+  fuse.overflow = x.options.overflow;
+  kernel.fuse(fuse);
+  return true;
+}
+
 }  // namespace
 
 void rotate_staged(const Kernel& kernel, const RotateArgs& args, std::int64_t rotary_offset,
                    const StagedTokens& tokens) noexcept {
+  if (rotate_fused(kernel, args, rotary_offset, tokens)) return;
   if (tokens.x.in.shape.dtype == DType::f64)
     return rotate_through<double>(kernel, args, rotary_offset, tokens);
   rotate_through<float>(kernel, args, rotary_offset, tokens);

@@ -50,6 +50,11 @@ void rotate_f16(const RotateArgs& args) noexcept;
 void rotate_bf16(const RotateArgs& args) noexcept;
 void load(const LoadArgs& args) noexcept;
 void store(const StoreArgs& args) noexcept;
+#if HWY_HAVE_SCALABLE
+[[maybe_unused]] static constexpr FuseFunction fuse = nullptr;
+#else
+void fuse(const FuseArgs& args) noexcept;
+#endif
 
 static void rotate(const RotateArgs& args) noexcept {
   switch (args.dtype) {
@@ -74,11 +79,13 @@ void turn_unfused(const float* cos, const float* sin, bool conjugate, std::int64
 [[maybe_unused]] static constexpr auto description = "as scalar, floats turn by SIMD, lane stride 1";
 [[maybe_unused]] static constexpr LoadFunction load = load_scalar;
 [[maybe_unused]] static constexpr StoreFunction store = store_scalar;
+[[maybe_unused]] static constexpr FuseFunction fuse = nullptr;
 #endif
 
 #if HWY_ARCH_X86 && HWY_TARGET == HWY_AVX3
 void rotate_packed_bf16(const RotateArgs& args) noexcept;
 void store_packing_bf16(const StoreArgs& args) noexcept;
+void fuse_packing_bf16(const FuseArgs& args) noexcept;
 static void rotate_packing_bf16(const RotateArgs& args) noexcept {
   args.dtype == DType::bf16 ? rotate_packed_bf16(args) : rotate(args);
 }
@@ -88,12 +95,13 @@ static constexpr Kernel packing_bf16 = {"avx3_bf16",
                                         declines,
                                         rotate_packing_bf16,
                                         load,
-                                        store_packing_bf16};
+                                        store_packing_bf16,
+                                        fuse_packing_bf16};
 #endif
 
 static constexpr auto name = target_name(HWY_STR(HWY_NAMESPACE));
 [[maybe_unused]] static constexpr Kernel kernel = {
-    name.data(), description, unavailable<HWY_TARGET>, declines, rotate, load, store};
+    name.data(), description, unavailable<HWY_TARGET>, declines, rotate, load, store, fuse};
 
 }  // namespace rotary::impl::HWY_NAMESPACE
 

@@ -13,41 +13,12 @@
 #if HWY_NATIVE_FMA
 
 #include "kernels/cpu/convert-inl.h"
+#include "kernels/cpu/norm-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rotary::impl::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-#if HWY_HAVE_SCALABLE
-using Part = hn::FixedTag<float, 4>;
-#else
-using Part = hn::CappedTag<float, norm_sums>;
-#endif
-/// Lanes of a vector, and vectors that hold the sums.
-inline constexpr std::int64_t width = hn::MaxLanes(Part());
-inline constexpr int parts = static_cast<int>(norm_sums / width);
-using Vector = hn::Vec<Part>;
-
-/// The lanes of a vector in halves, until one is left.
-#if HWY_HAVE_SCALABLE
-HWY_INLINE float sum_of_lanes(Part d, Vector v) {
-  // There the halves would be those of the whole vector, not of the part that is in use.
-  HWY_ALIGN float lanes[width];
-  hn::Store(v, d, lanes);
-  return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
-}
-#else
-template <class D>
-HWY_INLINE float sum_of_lanes(D /*tag*/, hn::Vec<D> v) {
-  if constexpr (hn::MaxLanes(D()) == 1) {
-    return hn::GetLane(v);
-  } else {
-    const hn::Half<D> half;
-    return sum_of_lanes(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
-  }
-}
-#endif
 
 template <class Element>
 HWY_INLINE void widen(const Element* in, float* to, std::int64_t lanes) {
@@ -56,51 +27,6 @@ HWY_INLINE void widen(const Element* in, float* to, std::int64_t lanes) {
   std::int64_t i = 0;
   for (; i + width <= lanes; i += width) hn::StoreU(load(d, in + i), d, to + i);
   for (; i < lanes; ++i) hn::StoreU(load(one, in + i), one, to + i);
-}
-
-template <class Element>
-HWY_INLINE float sum_of_squares(const Element* in, std::int64_t lanes) {
-  const Part d;
-  Vector a = hn::Zero(d), b = a, c = a, e = a;  // the first `parts` of them
-  const auto add = [&](Vector& sum, std::int64_t at) HWY_ATTR {
-    const auto x = load(d, in + at);
-    sum = hn::MulAdd(x, x, sum);
-  };
-  std::int64_t i = 0;
-  for (; i + norm_sums <= lanes; i += norm_sums) {
-    add(a, i);
-    if constexpr (parts >= 2) add(b, i + width);
-    if constexpr (parts == 4) {
-      add(c, i + 2 * width);
-      add(e, i + 3 * width);
-    }
-  }
-  if (HWY_UNLIKELY(i < lanes)) {
-    const hn::CappedTag<float, 1> one;
-    HWY_ALIGN float sums[norm_sums];
-    hn::Store(a, d, sums);
-    if constexpr (parts >= 2) hn::Store(b, d, sums + width);
-    if constexpr (parts == 4) {
-      hn::Store(c, d, sums + 2 * width);
-      hn::Store(e, d, sums + 3 * width);
-    }
-    for (float* sum = sums; i < lanes; ++i, ++sum) {
-      const auto x = load(one, in + i);
-      hn::StoreU(hn::MulAdd(x, x, hn::LoadU(one, sum)), one, sum);
-    }
-    a = hn::Load(d, sums);
-    if constexpr (parts >= 2) b = hn::Load(d, sums + width);
-    if constexpr (parts == 4) {
-      c = hn::Load(d, sums + 2 * width);
-      e = hn::Load(d, sums + 3 * width);
-    }
-  }
-  if constexpr (parts == 4) {
-    a = hn::Add(a, c);
-    b = hn::Add(b, e);
-  }
-  if constexpr (parts >= 2) a = hn::Add(a, b);
-  return sum_of_lanes(d, a);
 }
 
 /// The lanes from `at` on. There is no weight unless it is weighted.
@@ -130,11 +56,7 @@ class Norms {
     const Part d;
     const hn::CappedTag<float, 1> one;
     const std::int64_t lanes = args_.block.head_dim;
-    const auto size = hn::Set(d, static_cast<float>(lanes)), epsilon = hn::Set(d, args_.epsilon);
-    for (int i = 0; i < count_; i += static_cast<int>(width)) {
-      const auto root = hn::Sqrt(hn::Add(hn::Div(hn::Load(d, sums_ + i), size), epsilon));
-      hn::Store(hn::Div(hn::Set(d, 1.0f), root), d, sums_ + i);
-    }
+    norms_of_sums(sums_, count_, lanes, args_.epsilon);
     const auto* weight = static_cast<const float*>(args_.weight);
     for (int head = 0; head < count_; ++head) {
       const Element* in = in_[head];
@@ -147,7 +69,7 @@ class Norms {
   }
 
  private:
-  static constexpr int most = 16;  // of 128 floats each, a quarter of a first-level cache
+  static constexpr int most = norm_sums;  // of 128 floats each, a quarter of a first-level cache
   const LoadArgs& args_;
   int count_ = 0;
   HWY_ALIGN float sums_[most] = {};

@@ -200,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, Fused, ::testing::ValuesIn(accepted_kernels())
 template <class Test>
 void for_each_fusion(const Test& test) {
   for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved, Pairing::interleaved_to_half}) {
-    for (const Head head : {Head{128, 128, 0}, Head{27, 14, 6}}) {
+    for (const Head head : {Head{128, 128, 0}, Head{27, 14, 6}, Head{200, 150, 24}}) {
       const Rope rope = rope_of(pairing, head);
       for (const Rope& turned : {rope, rope.inverse()}) {
         for (const DType in : ins) {
@@ -233,6 +233,31 @@ TEST_P(Fused, HasTheBitsOfTheStepsOneByOne) {
       ASSERT_TRUE(same_bits(fused, f.fused("scalar"))) << words(f);
     }
   });
+}
+
+/// More heads than are normed together, by a scale each; of one layout and the other.
+TEST_P(Fused, AllOfManyHeadsAreTurned) {
+  std::vector<float> scales, weight(128, 0.75f);
+  for (int i = 0; i < 19; ++i) scales.push_back(0.5f + static_cast<float>(i));
+  for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved}) {
+    const Rope rope = rope_of(pairing, {128, 128, 0});
+    const Angles angles = rope.angles(Positions::range(700, 705)).value();
+    for (const Layout layout : {Layout::bthd, Layout::bhtd}) {
+      for (const bool norm : {false, true}) {
+        const Tensor x = random_tensor(HeadsShape::contiguous(layout, DType::bf16, 1, 5, 19, 128), 3);
+        OperandOptions options{.head_scales = scales};
+        if (norm) options.norm = RmsNorm(weight.data(), 1e-6f);
+        const auto turned = [&](std::string_view kernel) {
+          Tensor to(HeadsShape::contiguous(layout, DType::i8, 1, 5, 19, 128));
+          EXPECT_SUCCEEDS(rope.rotate(angles, {x.heads(), to.heads(), options}, {.kernel = kernel}));
+          return to;
+        };
+        if (GetParam() != "reference") {
+          ASSERT_TRUE(same_bits(turned(GetParam()), turned("scalar"))) << name(layout) << " norm " << norm;
+        }
+      }
+    }
+  }
 }
 
 TEST(Fusion, IsTheFormulaInDouble) {
