@@ -65,7 +65,8 @@ def rotate_by_rows(
     layout: str = "bhtd",
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """By rows of [tokens, width] or [batch, tokens, width]; cos and sin may need a gradient."""
-    if wants_gradient(cos, sin) or to_onnx() or _pure.transformed():
+    doubles = q.dtype == cos.dtype == torch.float64  # the operator holds rows in f32
+    if doubles or wants_gradient(cos, sin) or to_onnx() or _pure.transformed():
         return _pure.rotate_by_rows(q, k, cos, sin, lanes, pairing, direction, layout)
     turned: tuple[torch.Tensor, torch.Tensor] = torch.ops.rotary.rotate_by_rows(
         q, k, cos, sin, lanes, pairing, direction, layout

@@ -101,6 +101,23 @@ def test_report_187_halves_that_differ_have_their_own_gradients() -> None:
     assert torch.autograd.gradcheck(rt.apply_rotary_pos_emb, (q, k, cos, sin))
 
 
+@pytest.mark.parametrize("records", [False, True])
+def test_tables_of_doubles_stay_doubles(records: bool) -> None:
+    """f64 throughout: a table read as f32 would be off by 6e-8."""
+    q, k = (torch.randn(1, 2, 3, 8, dtype=torch.float64, requires_grad=records) for _ in range(2))
+    angle = torch.arange(5001, 5004, dtype=torch.float64)[None, :, None] * 10000.0 ** (-torch.arange(4.0).double() / 4)
+    cos, sin = angle.cos().repeat(1, 1, 2), angle.sin().repeat(1, 1, 2)
+    got = rt.apply_rotary_pos_emb(q, k, cos, sin)
+    for x, y in zip((q, k), got):
+        want = x * cos[:, None] + torch.cat((-x[..., 4:], x[..., :4]), -1) * sin[:, None]
+        torch.testing.assert_close(y, want, rtol=0, atol=1e-15)
+    complex_rows = torch.polar(torch.ones_like(angle), angle)
+    got_q, _ = rt.apply_rotary_emb(q.transpose(1, 2), k.transpose(1, 2), complex_rows)
+    pairs = torch.view_as_complex(q.transpose(1, 2).unflatten(-1, (4, 2)).contiguous())
+    want = torch.view_as_real(pairs * complex_rows[:, :, None]).flatten(-2)
+    torch.testing.assert_close(got_q, want, rtol=0, atol=1e-15)
+
+
 def test_gradient_through_a_table() -> None:
     q, k = torch.randn(2, 2, 3, 64, dtype=torch.float64), torch.randn(2, 1, 3, 64, dtype=torch.float64)
     cos, sin = rt.RotaryEmbedding(LLAMA)(q, torch.tensor([[1, 2, 3], [7, 8, 9]]))
