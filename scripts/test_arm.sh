@@ -14,7 +14,7 @@ runs=(
   "$sve=16 unit_kernels $of_targets"
   "$sve=32 unit_kernels $of_targets"
   "$sve=64 unit_kernels $of_targets"
-  "$sve=32 unit_angles Exact.*:Policies.*"
+  "$sve=32 unit_angles Exact.*:Policies.*:Runs.*"
   "$sve=64 property Kernels.*:Memory.*"
 )
 
