@@ -20,6 +20,9 @@ class ROTARY_API Executor {
   virtual ~Executor();
   /// How many workers may run at once, the caller's thread among them.
   virtual int workers() const noexcept = 0;
+  /// About how long it takes now until another worker is at work, in nanoseconds: a call that one thread does in less
+  /// stays in its thread. Asked before every call that might be shared.
+  virtual std::int64_t delay() noexcept;
   /// True inside one of this executor's workers: a call from there runs serially.
   virtual bool inside() const noexcept = 0;
   /// Runs body over [0, tasks) in ranges of its own choice and order, and returns when all are done.

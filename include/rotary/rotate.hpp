@@ -100,6 +100,7 @@ class ROTARY_API RotatePlan {
   std::int64_t element_size_ = 0;
   const impl::Kernel* kernel_ = nullptr;
   Executor* executor_ = nullptr;
+  std::int64_t alone_ = 0;  // nanoseconds in one thread, at least
 };
 
 }  // namespace rotary

@@ -101,6 +101,7 @@ Status Rope::prepare(RotatePlan& plan, const RotateOptions& options) const {
   const int workers = options.executor == nullptr ? 1 : options.executor->workers();
   if (workers > 1 && lanes >= impl::shared_lanes) {
     plan.executor_ = options.executor;
+    plan.alone_ = static_cast<std::int64_t>(std::min(lanes / impl::lanes_a_nanosecond, 1e18));
     const double each = tokens / static_cast<double>(impl::tasks_per_worker * workers);
     const double least = impl::least_task_lanes / token_lanes + 1;
     plan.tokens_per_task_ = static_cast<std::int64_t>(

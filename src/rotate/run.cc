@@ -145,7 +145,9 @@ void RotatePlan::work(const Positions& positions, const float* held, const Opera
     if (work.operands + work.staged_operands == 0) return;
   }
   const std::int64_t tasks = q_.in.batch * tasks_per_row_;
-  if (executor_ == nullptr || tasks == 1 || executor_->inside()) return work.run(0, tasks);
+  if (executor_ == nullptr || tasks == 1 || executor_->inside() || executor_->delay() > alone_) {
+    return work.run(0, tasks);
+  }
   executor_->run(
       tasks,
       [](void* context, std::int64_t begin, std::int64_t end) noexcept {
@@ -155,5 +157,6 @@ void RotatePlan::work(const Positions& positions, const float* held, const Opera
 }
 
 Executor::~Executor() = default;
+std::int64_t Executor::delay() noexcept { return 0; }
 
 }  // namespace rotary

@@ -13,6 +13,8 @@ inline constexpr std::int64_t block_tokens = 32;
 /// Lanes of q and k from which on a call is shared out among threads: some six microseconds of one. Half of it already gains
 /// where the others are awake, and waking one costs about as much.
 inline constexpr std::int64_t shared_lanes = std::int64_t{1} << 17;
+/// That one thread turns, where it turns most.
+inline constexpr double lanes_a_nanosecond = 20;
 /// So many for each of them, that whoever comes late finds some left; none smaller than this.
 inline constexpr std::int64_t tasks_per_worker = 4, least_task_lanes = shared_lanes / 8;
 /// Rows made on the way live on the stack, as so many numbers.

@@ -5,16 +5,17 @@
 ///     rotary::ThreadPool pool(4);  // three threads and the caller's
 ///     rope.rotate(angles, q, k, {.executor = &pool}).value();
 ///
-/// Between calls its threads look out for work for some fifty microseconds, then sleep. The caller never waits
-/// for one to wake: it takes every task that nobody else has begun. Each thread begins with the same share of the tasks
+/// Between calls its threads look out for work for some fifty microseconds, then sleep; a call that comes alone has to be
+/// larger to wake them than one of many. The caller never waits for one to wake: it takes every task that nobody else
+/// has begun. Each thread begins with the same share of the tasks
 /// in every run, since from layer to layer its part of q and k may still lie in its own cache.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
-#include <mutex>
 #include <rotary/executor.hpp>
 #include <thread>
 #include <vector>
@@ -44,13 +45,19 @@ class ThreadPool final : public Executor {
   }
 
   int workers() const noexcept override { return static_cast<int>(helpers_.size()) + 1; }
+  std::int64_t delay() noexcept override {
+    constexpr std::int64_t one_of_many = 200'000, to_wake = 25'000;
+    const auto clock = std::chrono::steady_clock::now().time_since_epoch();
+    const std::int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(clock).count(),
+                       before = asked_.exchange(now, std::memory_order_relaxed);
+    return now - before > one_of_many && asleep_.load(std::memory_order_relaxed) != 0 ? to_wake : 0;
+  }
   bool inside() const noexcept override { return working_for() == this; }
 
-  /// While another thread's run is under way, this one is done by its caller alone.
+  /// While another run is under way, of another thread or further out in this one, it is done by its caller alone.
   void run(std::int64_t tasks, Body body, void* context) noexcept override {
     if (inside() || helpers_.empty()) return body(context, 0, tasks);
-    std::unique_lock<std::mutex> mine(running_, std::try_to_lock);
-    if (!mine.owns_lock()) return body(context, 0, tasks);
+    if (running_.exchange(true)) return body(context, 0, tasks);
     body_ = body;
     context_ = context;
     const std::size_t all = static_cast<std::size_t>(tasks), count = helpers_.size() + 1, each = all / count,
@@ -68,6 +75,7 @@ class ThreadPool final : public Executor {
     open_.store(false);
     // Who came in before is at its last tasks; nobody comes in any more.
     while (active_.load() != 0) std::this_thread::yield();
+    running_.store(false);
   }
 
  private:
@@ -100,7 +108,9 @@ class ThreadPool final : public Executor {
     std::uint32_t seen = 0;
     while (true) {
       for (int looks = 0; calls_.load() == seen && looks < 2000; ++looks) pause();
+      asleep_.fetch_add(1, std::memory_order_relaxed);
       calls_.wait(seen);
+      asleep_.fetch_sub(1, std::memory_order_relaxed);
       seen = calls_.load();
       if (stop_.load()) return;
       active_.fetch_add(1);
@@ -121,7 +131,9 @@ class ThreadPool final : public Executor {
   };
 
   std::vector<std::thread> helpers_;
-  std::mutex running_;
+  std::atomic<bool> running_ = false;
+  std::atomic<std::int64_t> asked_ = 0;  // when
+  std::atomic<int> asleep_ = 0;
   // Written while nobody is active and the pool is not open.
   Body body_ = nullptr;
   void* context_ = nullptr;

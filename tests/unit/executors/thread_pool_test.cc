@@ -86,6 +86,42 @@ TEST(ThreadPool, ARunWithinARunStaysInItsThread) {
   EXPECT_TRUE(nested.counts.all_are(10));
 }
 
+/// A run of one pool, in which another's, in which again the first one's: that one is under way already.
+TEST(ThreadPool, ARunWithinAnothersRunWithinItsOwnIsDoneByItsCaller) {
+  struct Nested {
+    ThreadPool outer{3}, inner{2};
+    Counts counts{100};
+  } nested;
+  nested.outer.run(
+      6,
+      [](void* context, std::int64_t begin, std::int64_t end) noexcept {
+        for (; begin < end; ++begin) {
+          static_cast<Nested*>(context)->inner.run(
+              2,
+              [](void* inside, std::int64_t first, std::int64_t last) noexcept {
+                auto& n = *static_cast<Nested*>(inside);
+                for (; first < last; ++first) n.outer.run(100, Counts::body, &n.counts);
+              },
+              context);
+        }
+      },
+      &nested);
+  EXPECT_TRUE(nested.counts.all_are(12));
+  nested.outer.run(100, Counts::body, &nested.counts);  // and it is free again
+  EXPECT_TRUE(nested.counts.all_are(13));
+}
+
+TEST(ThreadPool, ASleepingThreadIsLateForACallThatComesAlone) {
+  ThreadPool pool(2);
+  std::int64_t alone = 0;
+  for (int round = 0; round < 500 && alone == 0; ++round) {  // it falls asleep at some time
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    alone = pool.delay();
+  }
+  EXPECT_GT(alone, 10'000);
+  EXPECT_LT(alone, 100'000);
+}
+
 TEST(ThreadPool, ServesSeveralCallers) {
   ThreadPool pool(3);
   std::vector<std::thread> callers;

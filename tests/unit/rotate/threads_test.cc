@@ -12,6 +12,7 @@ namespace {
 struct Counting : Executor {
   explicit Counting(int workers = 2, bool is_inside = false) : team(workers), within(is_inside) {}
   int workers() const noexcept override { return team; }
+  std::int64_t delay() noexcept override { return late; }
   bool inside() const noexcept override { return within; }
   void run(std::int64_t tasks, Body body, void* context) noexcept override {
     asked_for = tasks;
@@ -19,7 +20,7 @@ struct Counting : Executor {
   }
   int team;
   bool within;
-  std::int64_t asked_for = 0;
+  std::int64_t asked_for = 0, late = 0;
 };
 
 /// Tasks that q of heads of 64 lanes is cut into; 0: the executor is not asked.
@@ -49,6 +50,13 @@ TEST(Threads, TasksAreFourAWorkerAtFirstAndNotTooSmall) {
 TEST(Threads, OneWorkerAndAWorkerOfItsOwnAreNotAsked) {
   EXPECT_EQ(tasks(Counting(1), 1, 256, 32), 0);
   EXPECT_EQ(tasks(Counting(2, true), 1, 256, 32), 0);
+}
+
+TEST(Threads, ThoseThatWouldComeTooLateAreNotAsked) {
+  Counting executor;
+  executor.late = 20'000;  // as long as one thread takes for 400,000 lanes
+  EXPECT_EQ(tasks(executor, 1, 192, 32), 0);
+  EXPECT_EQ(tasks(executor, 1, 200, 32), 8);
 }
 
 }  // namespace
