@@ -45,7 +45,7 @@ struct Steps {
       : steps(run_rows * 2 * fraction.size()), slack(fraction.size()) {
     const std::size_t pairs = fraction.size();
     for (std::size_t t = 0; t < run_rows; ++t) {
-      double *const cos = &steps[t * 2 * pairs], *const sin = cos + pairs;
+      double *const cos = steps.data() + t * 2 * pairs, *const sin = cos + pairs;
       for (std::size_t i = 0; i < pairs; ++i) {
         const CosSin turn = sincos_of_phase(t * fraction[i] + ((t * guard[i]) >> 32));
         cos[i] = turn.cos;

@@ -40,9 +40,9 @@ struct OfRun {
     const auto sin_error =
         hn::MulAdd(hn::Abs(sin), hn::Set(d, run_error), hn::Mul(factor, hn::LoadU(d, turns.slack + i)));
     const auto no_cos_error = hn::Neg(cos_error), no_sin_error = hn::Neg(sin_error);
-    const double* step = turns.steps + i;
-    std::int64_t at = i;
-    for (std::int64_t t = 0; t < run.rows; ++t, step += 2 * turns.count, at += run.stride) {
+    for (std::int64_t t = 0; t < run.rows; ++t) {
+      const double* const step = turns.steps + (2 * t * turns.count + i);
+      const std::int64_t at = t * run.stride + i;
       const auto c = hn::LoadU(d, step), s = hn::LoadU(d, step + turns.count);
       const auto cos_low = hn::MulAdd(cos, c, hn::NegMulAdd(sin, s, no_cos_error));
       const auto cos_high = hn::MulAdd(cos, c, hn::NegMulAdd(sin, s, cos_error));
