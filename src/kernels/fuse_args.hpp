@@ -13,7 +13,8 @@ namespace rotary::impl {
 /// The most that turn in registers.
 inline constexpr std::int64_t max_fused_pairs = 256;
 
-/// f32, f16 or bf16 to f32 or less; lanes of a head lie together.
+/// f32, f16 or bf16 to f32 or less. The lanes of a head lie together and all turn or none does; they, or of halves the
+/// pairs, fill Kernel::fused_lanes one or more times.
 struct FuseArgs {
   std::int64_t tokens, heads, head_dim;
   const void* in;
@@ -24,7 +25,7 @@ struct FuseArgs {
   std::int64_t out_token_stride, out_head_stride;
 
   const float* rows;  ///< of cos and sin, as those of RotateArgs
-  std::int64_t pairs, rotary_offset;
+  std::int64_t pairs;
   Lanes lanes;
   bool conjugate;
 

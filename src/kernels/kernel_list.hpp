@@ -32,8 +32,9 @@ struct Kernel {
   /// Around it, where heads go through a stage; any lane stride.
   LoadFunction load;
   StoreFunction store;
-  /// All in one, where the lanes lie together and keep their places; null: always through a stage.
+  /// All in one, of heads that fill so many lanes; null: always through a stage.
   FuseFunction fuse = nullptr;
+  std::int64_t fused_lanes = 0;
 };
 
 /// In order of preference; never empty.

@@ -140,15 +140,17 @@ void rotate_through(const Kernel& kernel, const RotateArgs& args, std::int64_t r
 }
 
 /// In registers, where the kernel can.
-bool rotate_fused(const Kernel& kernel, const RotateArgs& args, std::int64_t rotary_offset,
-                  const StagedTokens& tokens) noexcept {
+bool rotate_fused(const Kernel& kernel, const RotateArgs& args, const StagedTokens& tokens) noexcept {
   const Operand& x = tokens.x;
   const HeadsShape &from = x.in.shape, &to = x.out.shape;
   const auto dense = [](const HeadsShape& s) {
     return s.dtype != DType::f64 && (s.lane_stride == 1 || s.head_dim <= 1);
   };
-  if (kernel.fuse == nullptr || !dense(from) || !dense(to) || args.pairs > max_fused_pairs ||
-      (args.pairs != 0 && args.in_lanes != args.out_lanes)) {
+  const std::int64_t lanes =
+      args.pairs == 0 || args.out_lanes == Lanes::adjacent ? from.head_dim : args.pairs;
+  if (kernel.fuse == nullptr || lanes % kernel.fused_lanes != 0 || !dense(from) || !dense(to) ||
+      args.pairs > max_fused_pairs ||
+      (args.pairs != 0 && (2 * args.pairs != from.head_dim || args.in_lanes != args.out_lanes))) {
     return false;
   }
   alignas(64) float room[stage_lanes];
@@ -166,7 +168,6 @@ bool rotate_fused(const Kernel& kernel, const RotateArgs& args, std::int64_t rot
   fuse.out_head_stride = step(to.heads, to.head_stride);
   fuse.rows = static_cast<const float*>(args.rows);
   fuse.pairs = args.pairs;
-  fuse.rotary_offset = rotary_offset;
   fuse.lanes = args.out_lanes;
   fuse.conjugate = args.conjugate;
   if (x.options.norm) {
@@ -185,7 +186,7 @@ bool rotate_fused(const Kernel& kernel, const RotateArgs& args, std::int64_t rot
 
 void rotate_staged(const Kernel& kernel, const RotateArgs& args, std::int64_t rotary_offset,
                    const StagedTokens& tokens) noexcept {
-  if (rotate_fused(kernel, args, rotary_offset, tokens)) return;
+  if (rotate_fused(kernel, args, tokens)) return;
   if (tokens.x.in.shape.dtype == DType::f64)
     return rotate_through<double>(kernel, args, rotary_offset, tokens);
   rotate_through<float>(kernel, args, rotary_offset, tokens);

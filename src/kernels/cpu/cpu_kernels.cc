@@ -82,6 +82,9 @@ void turn_unfused(const float* cos, const float* sin, bool conjugate, std::int64
 [[maybe_unused]] static constexpr FuseFunction fuse = nullptr;
 #endif
 
+/// Four vectors of floats.
+[[maybe_unused]] static constexpr std::int64_t fused_lanes = HWY_MAX_BYTES;
+
 #if HWY_ARCH_X86 && HWY_TARGET == HWY_AVX3
 void rotate_packed_bf16(const RotateArgs& args) noexcept;
 void store_packing_bf16(const StoreArgs& args) noexcept;
@@ -96,12 +99,13 @@ static constexpr Kernel packing_bf16 = {"avx3_bf16",
                                         rotate_packing_bf16,
                                         load,
                                         store_packing_bf16,
-                                        fuse_packing_bf16};
+                                        fuse_packing_bf16,
+                                        fused_lanes};
 #endif
 
 static constexpr auto name = target_name(HWY_STR(HWY_NAMESPACE));
 [[maybe_unused]] static constexpr Kernel kernel = {
-    name.data(), description, unavailable<HWY_TARGET>, declines, rotate, load, store, fuse};
+    name.data(), description, unavailable<HWY_TARGET>, declines, rotate, load, store, fuse, fused_lanes};
 
 }  // namespace rotary::impl::HWY_NAMESPACE
 

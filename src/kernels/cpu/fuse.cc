@@ -28,53 +28,37 @@ namespace rotary::impl::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// Vectors that pass at once.
+using Full = hn::ScalableTag<float>;
+using Four = Group<Full, float>[4];
+inline constexpr std::int64_t vector_lanes = hn::MaxLanes(Full()), four_lanes = 4 * vector_lanes;
+static_assert(four_lanes == HWY_MAX_BYTES, "Kernel::fused_lanes");
+
+/// What to do with heads: to keep the places of their lanes, or to turn pairs.
+enum class Does { keep, halves, adjacent };
+
 /// The lanes of one head on their way. A copy, whose members the compiler can hold in registers: what it would take from
 /// memory might wait for the stores before.
 template <class Element, class As>
 struct HeadPass {
   using Stored = typename As::Stored;
-  using Full = hn::ScalableTag<float>;
 
-  /// Lanes that keep their values.
-  template <int n, class D>
-  HWY_INLINE void keep_some(D d, std::int64_t at) const {
-    Group<D, float> x[n];
-    take(d, at, x);
-    put(d, x, at);
-  }
-  /// Pairs from `i` on of halves, by a row that knows the direction.
-  template <int n, class D>
-  HWY_INLINE void turn_halves(D d, std::int64_t i) const {
-    Group<D, float> x[n], y[n];
-    take(d, i, x);
-    take(d, apart + i, y);
-    for (int j = 0; j < n; ++j) {
-      const std::int64_t at = i + j * static_cast<int>(hn::MaxLanes(D()));
-      turn_pairs(x[j].v[0], y[j].v[0], load(d, cos + at), load(d, cos + apart + at));
-    }
-    put(d, x, i);
-    put(d, y, apart + i);
-  }
-  /// Lanes from `i` on of adjacent pairs, by an AdjacentRow.
-  template <int n, class D>
-  HWY_INLINE void turn_adjacent(D d, std::int64_t i) const {
-    Group<D, float> x[n];
-    take(d, i, x);
-    for (int j = 0; j < n; ++j) {
-      const std::int64_t at = i + j * static_cast<int>(hn::MaxLanes(D()));
+  /// Four vectors of lanes from `at` on; of halves also those of their partners.
+  template <Does does>
+  HWY_INLINE void some(std::int64_t at) const {
+    Four x, y;
+    take(at, x);
+    if constexpr (does == Does::halves) take(apart + at, y);
+    for (int j = 0; j < 4; ++j) {
+      const float* const c = cos + at + j * vector_lanes;
       auto& v = x[j].v[0];
-      v = hn::MulAdd(v, hn::LoadU(d, cos + at), hn::Mul(hn::Shuffle2301(v), hn::LoadU(d, cos + apart + at)));
+      if constexpr (does == Does::halves) turn_pairs(v, y[j].v[0], load(Full(), c), load(Full(), c + apart));
+      if constexpr (does == Does::adjacent) {  // by an AdjacentRow
+        v = hn::MulAdd(v, hn::LoadU(Full(), c), hn::Mul(hn::Shuffle2301(v), hn::LoadU(Full(), c + apart)));
+      }
     }
-    put(d, x, i);
-  }
-
-  /// The same from a lane on.
-  HWY_INLINE HeadPass from(std::int64_t lane) const {
-    HeadPass pass = *this;
-    pass.in += lane;
-    pass.out += lane;
-    if (weight != nullptr) pass.weight += lane;
-    return pass;
+    put(x, at);
+    if constexpr (does == Does::halves) put(y, apart + at);
   }
 
   As as;
@@ -87,53 +71,22 @@ struct HeadPass {
   float r, scale;
 
  private:
-  template <int n, class D>
-  HWY_INLINE void take(D d, std::int64_t at, Group<D, float> (&x)[n]) const {
-    constexpr int lanes = hn::MaxLanes(D());
-    for (int j = 0; j < n; ++j) x[j].v[0] = load(d, in + at + j * lanes);
+  HWY_INLINE void take(std::int64_t at, Four& x) const {
+    for (int j = 0; j < 4; ++j) x[j].v[0] = load(Full(), in + at + j * vector_lanes);
     if (!norm) return;
-    for (int j = 0; j < n; ++j) x[j].v[0] = hn::Mul(x[j].v[0], hn::Set(d, r));
+    for (auto& each : x) each.v[0] = hn::Mul(each.v[0], hn::Set(Full(), r));
     if (weight == nullptr) return;
-    for (int j = 0; j < n; ++j) x[j].v[0] = hn::Mul(x[j].v[0], hn::LoadU(d, weight + at + j * lanes));
+    for (int j = 0; j < 4; ++j) {
+      x[j].v[0] = hn::Mul(x[j].v[0], hn::LoadU(Full(), weight + at + j * vector_lanes));
+    }
   }
-  template <int n, class D>
-  HWY_INLINE void put(D d, Group<D, float> (&x)[n], std::int64_t at) const {
+  HWY_INLINE void put(Four& x, std::int64_t at) const {
     if (scaled) {
-      for (int j = 0; j < n; ++j) x[j].v[0] = hn::Mul(x[j].v[0], hn::Set(d, scale));
+      for (auto& each : x) each.v[0] = hn::Mul(each.v[0], hn::Set(Full(), scale));
     }
-    if constexpr (n == 4) {
-      store_four(as, d, x, out + at);
-    } else {
-      as(d, x[0].v[0], out + at);
-    }
+    store_four(as, Full(), x, out + at);
   }
 };
-
-/// What to do with some lanes or pairs.
-enum class Does { keep, halves, adjacent };
-
-template <Does does, int n, class Pass, class D>
-HWY_INLINE void pass_some(const Pass& pass, D d, std::int64_t at) {
-  if constexpr (does == Does::keep) pass.template keep_some<n>(d, at);
-  if constexpr (does == Does::halves) pass.template turn_halves<n>(d, at);
-  if constexpr (does == Does::adjacent) pass.template turn_adjacent<n>(d, at);
-}
-
-/// From `at` to `end` in vectors of at most `cap` lanes, then of half as many.
-template <Does does, std::size_t cap, class Pass>
-HWY_INLINE void pass_rest(const Pass& pass, std::int64_t at, std::int64_t end) {
-  const hn::CappedTag<float, cap> d;
-  constexpr std::int64_t step = hn::MaxLanes(hn::CappedTag<float, cap>());
-  for (; at + step <= end; at += step) pass_some<does, 1>(pass, d, at);
-  if constexpr (cap > (does == Does::adjacent ? 2 : 1)) {
-    if (at < end) pass_rest<does, cap / 2>(pass, at, end);
-  }
-}
-/// Rare, and kept away from the loops over heads.
-template <Does does, class Pass>
-HWY_NOINLINE void pass_end(Pass pass, std::int64_t at, std::int64_t end) {
-  pass_rest<does, hn::MaxLanes(typename Pass::Full())>(pass, at, end);
-}
 
 /// Some heads of a token, whose norms are found together: a root and two quotients take as long for one as for all.
 struct SomeHeads {
@@ -201,15 +154,12 @@ struct Steps {
 template <Does does, class Pass>
 HWY_NOINLINE void pass_heads(const Pass& first, const Steps& steps, const float* scales, const float* norms,
                              std::int64_t count, std::int64_t lanes) {
-  constexpr std::int64_t step = 4 * hn::MaxLanes(typename Pass::Full());
   Pass pass = first;
   const Steps by = steps;
   for (; count > 0; --count) {
     pass.scale = *scales;
     pass.r = *norms++;
-    std::int64_t i = 0;
-    for (; i + step <= lanes; i += step) pass_some<does, 4>(pass, typename Pass::Full(), i);
-    if (HWY_UNLIKELY(i < lanes)) pass_end<does>(pass, i, lanes);
+    for (std::int64_t i = 0; i < lanes; i += four_lanes) pass.template some<does>(i);
     pass.in += by.in;
     pass.out += by.out;
     scales += by.scale;
@@ -220,19 +170,11 @@ template <class Element, class As>
 HWY_NOINLINE void fuse_heads(const FuseArgs& args, As as) {
   HWY_ALIGN float row[4 * max_fused_pairs];
   HWY_ALIGN float norms[norm_sums] = {};
-  const std::int64_t window = args.rotary_offset, end = window + 2 * args.pairs;
   const Steps steps{args.in_head_stride, args.out_head_stride, args.scale_stride};
   const bool adjacent = args.lanes == Lanes::adjacent;
-  HeadPass<Element, As> pass{as,
-                             nullptr,
-                             nullptr,
-                             nullptr,
-                             adjacent ? in_lines<float>(2 * args.pairs) : args.pairs,
-                             args.norm,
-                             args.scale_stride != 0 || *args.scales != 1,
-                             args.weight,
-                             1,
-                             1};
+  const std::int64_t apart = adjacent ? in_lines<float>(2 * args.pairs) : args.pairs;
+  const bool scaled = args.scale_stride != 0 || *args.scales != 1;
+  HeadPass<Element, As> pass{as, nullptr, nullptr, nullptr, apart, args.norm, scaled, args.weight, 1, 1};
   const HeadsInOrder order(args);
   std::int64_t found = -1;  // the token whose row this is
   for (SomeHeads now = order.first(); now.count > 0; now = order.after(now)) {
@@ -242,15 +184,12 @@ HWY_NOINLINE void fuse_heads(const FuseArgs& args, As as) {
     if (args.norm) find_norms(args, pass.in, now.count, norms);
     if (args.pairs != 0 && now.token != found) pass.cos = row_of(args, found = now.token, row);
     const float* scales = args.scales + now.head * steps.scale;
-    if (window != 0) pass_heads<Does::keep>(pass, steps, scales, norms, now.count, window);
-    if (end < args.head_dim) {
-      pass_heads<Does::keep>(pass.from(end), steps, scales, norms, now.count, args.head_dim - end);
-    }
-    if (args.pairs == 0) continue;
-    if (adjacent) {
-      pass_heads<Does::adjacent>(pass.from(window), steps, scales, norms, now.count, 2 * args.pairs);
+    if (args.pairs == 0) {
+      pass_heads<Does::keep>(pass, steps, scales, norms, now.count, args.head_dim);
+    } else if (adjacent) {
+      pass_heads<Does::adjacent>(pass, steps, scales, norms, now.count, args.head_dim);
     } else {
-      pass_heads<Does::halves>(pass.from(window), steps, scales, norms, now.count, args.pairs);
+      pass_heads<Does::halves>(pass, steps, scales, norms, now.count, args.pairs);
     }
   }
 }
