@@ -43,18 +43,31 @@ template <class Element, class As>
 struct HeadPass {
   using Stored = typename As::Stored;
 
+  /// What four vectors turn by; an AdjacentRow where pairs are adjacent.
+  struct Row {
+    HWY_INLINE Row() {}
+    hn::Vec<Full> cos[4], sin[4];
+  };
+  template <Does does>
+  HWY_INLINE Row row(std::int64_t at) const {
+    Row row;
+    for (int j = 0; does != Does::keep && j < 4; ++j) {
+      row.cos[j] = load(Full(), cos + at + j * vector_lanes);
+      row.sin[j] = load(Full(), cos + apart + at + j * vector_lanes);
+    }
+    return row;
+  }
   /// Four vectors of lanes from `at` on; of halves also those of their partners.
   template <Does does>
-  HWY_INLINE void some(std::int64_t at) const {
+  HWY_INLINE void some(std::int64_t at, const Row& by) const {
     Four x, y;
     take(at, x);
     if constexpr (does == Does::halves) take(apart + at, y);
     for (int j = 0; j < 4; ++j) {
-      const float* const c = cos + at + j * vector_lanes;
       auto& v = x[j].v[0];
-      if constexpr (does == Does::halves) turn_pairs(v, y[j].v[0], load(Full(), c), load(Full(), c + apart));
-      if constexpr (does == Does::adjacent) {  // by an AdjacentRow
-        v = hn::MulAdd(v, hn::LoadU(Full(), c), hn::Mul(hn::Shuffle2301(v), hn::LoadU(Full(), c + apart)));
+      if constexpr (does == Does::halves) turn_pairs(v, y[j].v[0], by.cos[j], by.sin[j]);
+      if constexpr (does == Does::adjacent) {
+        v = hn::MulAdd(v, by.cos[j], hn::Mul(hn::Shuffle2301(v), by.sin[j]));
       }
     }
     put(x, at);
@@ -156,13 +169,25 @@ HWY_NOINLINE void pass_heads(const Pass& first, const Steps& steps, const float*
                              std::int64_t count, std::int64_t lanes) {
   Pass pass = first;
   const Steps by = steps;
-  for (; count > 0; --count) {
-    pass.scale = *scales;
-    pass.r = *norms++;
-    for (std::int64_t i = 0; i < lanes; i += four_lanes) pass.template some<does>(i);
+  const auto next = [&]() HWY_ATTR {
     pass.in += by.in;
     pass.out += by.out;
     scales += by.scale;
+  };
+  if (does != Does::keep && lanes == four_lanes) {  // the row stays in registers
+    const auto row = pass.template row<does>(0);
+    for (; count > 0; --count, next()) {
+      pass.scale = *scales;
+      pass.r = *norms++;
+      pass.template some<does>(0, row);
+    }
+  }
+  for (; count > 0; --count, next()) {
+    pass.scale = *scales;
+    pass.r = *norms++;
+    for (std::int64_t i = 0; i < lanes; i += four_lanes) {
+      pass.template some<does>(i, pass.template row<does>(i));
+    }
   }
 }
 
