@@ -175,18 +175,27 @@ HWY_INLINE void store_in_order(D d, const Group<D, Element> (&groups)[n], const 
   store_groups(d, groups, place);
 }
 
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+/// Of the lanes of `among` those that are no NaN in either.
+HWY_INLINE unsigned numbers(unsigned among, __m512 a, __m512 b) {
+  return _mm512_mask_cmp_ps_mask(static_cast<__mmask16>(among), a, b, _CMP_ORD_Q);
+}
+HWY_INLINE unsigned numbers(unsigned among, __m256 a, __m256 b) {
+  return _mm256_mask_cmp_ps_mask(static_cast<__mmask8>(among), a, b, _CMP_ORD_Q);
+}
+#endif
+
 /// True if there is no NaN in any; may be false where infinities meet.
 template <int n, class D, class Element>
 HWY_INLINE bool all_numbers(D d, const Group<D, Element> (&groups)[n]) {
   constexpr int vectors = Group<D, Element>::vectors, count = n * vectors;
   const auto v = [&](int i) HWY_ATTR { return groups[i / vectors].v[i % vectors]; };
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-  if constexpr (sizeof(hn::Vec<D>) == 64) {  // two vectors a comparison
-    __mmask16 numbers = 0xFFFF;
-    for (int i = 0; i < count; i += 2) {
-      numbers = _mm512_mask_cmp_ps_mask(numbers, v(i).raw, v(i + 1 < count ? i + 1 : i).raw, _CMP_ORD_Q);
-    }
-    return numbers == 0xFFFF;
+  if constexpr (sizeof(hn::Vec<D>) >= 32) {  // two vectors a comparison
+    constexpr unsigned all = (1u << hn::MaxLanes(D())) - 1;
+    unsigned among = all;
+    for (int i = 0; i < count; i += 2) among = numbers(among, v(i).raw, v(i + 1 < count ? i + 1 : i).raw);
+    return among == all;
   }
 #endif
   auto sum = v(0);

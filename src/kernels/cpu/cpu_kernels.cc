@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "kernels/cpu/target_name.hpp"
 #include "kernels/reference/reference.hpp"
@@ -101,6 +102,18 @@ static constexpr Kernel packing_bf16 = {"avx3_bf16",
                                         store_packing_bf16,
                                         fuse_packing_bf16,
                                         fused_lanes};
+
+void rotate_f16_by_eight(const RotateArgs& args) noexcept;
+static void rotate_for_zen4(const RotateArgs& args) noexcept {
+  args.dtype == DType::f16 ? rotate_f16_by_eight(args) : rotate_packing_bf16(args);
+}
+static constexpr Kernel zen4 = [] {
+  Kernel kernel = packing_bf16;
+  kernel.name = "avx3_zen4";
+  kernel.description = "as avx3_bf16, f16 in halves by vectors of 32 bytes";
+  kernel.rotate = rotate_for_zen4;
+  return kernel;
+}();
 #endif
 
 static constexpr auto name = target_name(HWY_STR(HWY_NAMESPACE));
@@ -116,12 +129,12 @@ namespace {
 // Null where a target is not compiled.
 constexpr const Kernel* by_target[] = {
 #if HWY_ARCH_X86 && (HWY_TARGETS & HWY_AVX3)
-    &N_AVX3::packing_bf16,
+    &N_AVX3::zen4, &N_AVX3::packing_bf16,
 #endif
     HWY_CHOOSE_TARGET_LIST(kernel)};
 constexpr auto is_compiled = [](const Kernel* kernel) { return kernel != nullptr; };
 
-constexpr auto kernels = [] {
+constexpr auto for_zen4 = [] {
   std::array<Kernel, std::ranges::count_if(by_target, is_compiled)> list{};
   auto next = list.begin();
   for (const Kernel* kernel : by_target) {
@@ -132,7 +145,20 @@ constexpr auto kernels = [] {
 
 }  // namespace
 
-std::span<const Kernel> cpu_kernels() noexcept { return kernels; }
+std::span<const Kernel> cpu_kernels() noexcept {
+#if HWY_ARCH_X86 && (HWY_TARGETS & HWY_AVX3)
+  // Measured: Zen 4 turns f16 a seventh faster in vectors of 32 bytes, which are its own; it converts those of 64 in more
+  // steps than two halves. Zen 5 and Sapphire Rapids convert them whole.
+  static const auto kernels = [] {
+    auto list = for_zen4;
+    if (!__builtin_cpu_is("amdfam19h")) std::swap(list[0], list[1]);
+    return list;
+  }();
+  return kernels;
+#else
+  return for_zen4;
+#endif
+}
 
 }  // namespace rotary::impl
 #endif

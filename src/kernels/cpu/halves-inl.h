@@ -44,12 +44,12 @@ HWY_INLINE void move_row(const Number*& cos, const Number*& sin, std::int64_t pa
 }
 
 /// The row in the order in which load_in_order() brings elements: as it stands, or even and odd numbers apart, a group
-/// at a time.
-template <class Element>
+/// at a time. Vectors are those of Full or smaller.
+template <class Element, class Full = hn::ScalableTag<Wide<Element>>>
 class HalvesRow {
  public:
   using Number = Wide<Element>;
-  using D = hn::ScalableTag<Number>;
+  using D = Full;
   static constexpr bool needs_memory = is_bf16<Element> && !in_order<Element>;
   static constexpr std::int64_t max_row_pairs = needs_memory ? 256 : max_pairs;
   /// Groups whose numbers leave registers for a head.
@@ -131,7 +131,10 @@ class HalvesRow {
     }
 
    private:
-    static constexpr int at_once = n <= most_together ? n : 1;
+    /// One after the other, or a few where each asks for NaNs.
+    static constexpr int at_once = n <= most_together                           ? n
+                                   : std::is_same_v<Element, f16> && n % 4 == 0 ? 4
+                                                                                : 1;
     HWY_INLINE void turn_some(const Elements* x, int first, const Element* in, Element* out) const {
       Elements turned[2 * at_once];  // and the y of turned[i] is turned[at_once + i]
       Element* const to = out + first * Elements::lanes;
