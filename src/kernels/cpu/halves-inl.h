@@ -131,10 +131,9 @@ class HalvesRow {
     }
 
    private:
-    /// One after the other, or a few where each asks for NaNs.
-    static constexpr int at_once = n <= most_together                           ? n
-                                   : std::is_same_v<Element, f16> && n % 4 == 0 ? 4
-                                                                                : 1;
+    /// Each time asks for NaNs.
+    static constexpr bool in_fours = many_registers && std::is_same_v<Element, f16> && n % 4 == 0;
+    static constexpr int at_once = n <= most_together ? n : in_fours ? 4 : 1;
     HWY_INLINE void turn_some(const Elements* x, int first, const Element* in, Element* out) const {
       Elements turned[2 * at_once];  // and the y of turned[i] is turned[at_once + i]
       Element* const to = out + first * Elements::lanes;
