@@ -9,8 +9,10 @@
 /// A row of `pairs` pairs, A included:   | cos 0 | cos 1 | ... | cos n-1 | sin 0 | sin 1 | ... | sin n-1 |
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <rotary/export.hpp>
 #include <rotary/positions.hpp>
@@ -40,7 +42,21 @@ enum class Rows { held, on_the_way };
 
 namespace impl {
 class AngleSource;
-}
+
+/// Memory that begins with a line of the caches: rows of whole lines are loaded by the line.
+template <class T>
+struct LineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t line{64};
+
+  LineAllocator() = default;
+  template <class Other>
+  LineAllocator(const LineAllocator<Other>&) noexcept {}
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), line)); }
+  void deallocate(T* memory, std::size_t) noexcept { ::operator delete(memory, line); }
+  friend bool operator==(LineAllocator, LineAllocator) noexcept { return true; }
+};
+}  // namespace impl
 
 class ROTARY_API Angles {
  public:
@@ -86,7 +102,8 @@ class ROTARY_API Angles {
   std::shared_ptr<const impl::AngleSource> source_;
   Rows rows_ = Rows::held;
   Positions positions_;
-  std::vector<float> held_;  // [batch, tokens, 2, pairs], and what larger positions have left behind it
+  // [batch, tokens, 2, pairs], and what larger positions have left behind it
+  std::vector<float, impl::LineAllocator<float>> held_;
 };
 
 /// cos and sin of the caller's own, for the policy `table`: position p takes row p. Any numbers, on the unit

@@ -43,7 +43,7 @@ template <class Element, class As>
 struct HeadPass {
   using Stored = typename As::Stored;
 
-  /// What four vectors turn by; an AdjacentRow where pairs are adjacent.
+  /// What four vectors turn by; a row of double_row() where pairs are adjacent.
   struct Row {
     HWY_INLINE Row() {}
     hn::Vec<Full> cos[4], sin[4];
@@ -145,9 +145,8 @@ HWY_INLINE void find_norms(const FuseArgs& args, const Element* in, std::int64_t
 HWY_INLINE const float* row_of(const FuseArgs& args, std::int64_t token, float* memory) {
   const float *cos = args.rows + token * 2 * args.pairs, *sin = cos + args.pairs;
   if (args.lanes == Lanes::adjacent) {
-    RotateArgs direction{};
-    direction.conjugate = args.conjugate;
-    static_cast<void>(AdjacentRow<float>(direction, cos, sin, args.pairs, memory));
+    double_row(cos, sin, args.pairs, args.conjugate ? -0.0f : 0.0f, memory,
+               memory + in_lines<float>(2 * args.pairs));
     return memory;
   }
   if (!args.conjugate) return cos;

@@ -32,56 +32,58 @@ HWY_INLINE std::int64_t in_lines(std::int64_t numbers) {
   return (numbers + line - 1) / line * line;
 }
 
-/// The row moves to `memory`, of 2 * in_lines(pairs) numbers, unless that is null.
+/// Where a row lies.
 template <class Number>
-HWY_INLINE void move_row(const Number*& cos, const Number*& sin, std::int64_t pairs, Number* memory) {
-  if (memory == nullptr) return;
-  Number* const sines = memory + in_lines<Number>(pairs);
-  std::copy_n(cos, pairs, memory);
-  std::copy_n(sin, pairs, sines);
-  cos = memory;
-  sin = sines;
-}
+class RowPlace {
+ public:
+  /// Numbers from the cosines to the sines and from these to the next row.
+  static HWY_INLINE std::int64_t half(std::int64_t pairs) { return pairs; }
+  HWY_INLINE const Number* cos() const { return cos_; }
+  HWY_INLINE void move_to(const Number* cos, std::int64_t half) {
+    cos_ = cos;
+    sin_ = cos + half;
+  }
+
+ protected:
+  HWY_INLINE RowPlace(const Number* cos, const Number* sin, std::int64_t pairs)
+      : cos_(cos), sin_(sin), pairs_(pairs) {}
+
+  const Number *cos_, *sin_;
+  std::int64_t pairs_;
+};
 
 /// The row in the order in which load_in_order() brings elements: as it stands, or even and odd numbers apart, a group
 /// at a time. Vectors are those of Full or smaller.
 template <class Element, class Full = hn::ScalableTag<Wide<Element>>>
-class HalvesRow {
+class HalvesRow : public RowPlace<Wide<Element>> {
+  using Place = RowPlace<Wide<Element>>;
+  using Place::cos_, Place::pairs_, Place::sin_;
+
  public:
   using Number = Wide<Element>;
   using D = Full;
-  static constexpr bool needs_memory = is_bf16<Element> && !in_order<Element>;
+  static constexpr bool needs_memory = !HWY_HAVE_SCALABLE && is_bf16<Element> && !in_order<Element>;
   static constexpr std::int64_t max_row_pairs = needs_memory ? 256 : max_pairs;
   /// Groups whose numbers leave registers for a head.
   static constexpr int most_held = is_bf16<Element> ? (many_registers ? 3 : 2) : (many_registers ? 8 : 4);
   static constexpr int most_together = most_held / (is_bf16<Element> ? 1 : 2);
 
-  /// `memory` is aligned, of numbers(pairs); it may be null where the row may stay where it is.
+  using Any = const HalvesRow&;
+
+  /// `memory` is aligned, of 2 * half(pairs) numbers, where the row needs it; else it stays where it is.
   HWY_INLINE HalvesRow(const RotateArgs& args, const Number* cos, const Number* sin, std::int64_t pairs,
-                       Number* memory)
-      : cos_(cos),
-        sin_(sin),
-        pairs_(pairs),
-        y_(args.pairs),
-        sign_(args.conjugate ? Number{-0.0} : Number{0}) {
+                       [[maybe_unused]] Number* memory)
+      : Place(cos, sin, pairs), y_(args.pairs), sign_(args.conjugate ? Number{-0.0} : Number{0}) {
 #if !HWY_HAVE_SCALABLE
-    if constexpr (apart) {
-      set_apart<hn::MaxLanes(D())>(0, memory, memory + in_lines<Number>(pairs));
-      cos_ = memory;
-      sin_ = memory + in_lines<Number>(pairs);
-      return;
+    if constexpr (needs_memory) {
+      set_apart<hn::MaxLanes(D())>(0, memory, memory + half(pairs));
+      Place::move_to(memory, half(pairs));
     }
 #endif
-    move_row(cos_, sin_, pairs, memory);
   }
-  /// The same for a row that lies so many numbers further.
-  HWY_INLINE HalvesRow further(std::int64_t numbers) const {
-    HalvesRow row = *this;
-    row.cos_ += numbers;
-    row.sin_ += numbers;
-    return row;
+  static HWY_INLINE std::int64_t half(std::int64_t pairs) {
+    return needs_memory ? in_lines<Number>(pairs) : pairs;
   }
-  static HWY_INLINE std::int64_t numbers(std::int64_t pairs) { return 2 * in_lines<Number>(pairs); }
 
   /// Turns any head.
   HWY_INLINE void operator()(const Element* in, Element* out) const {
@@ -102,7 +104,6 @@ class HalvesRow {
 
 #if !HWY_HAVE_SCALABLE
   using Elements = Group<D, Element>;
-  static constexpr bool apart = Elements::vectors == 2 && !in_order<Element>;
 
   static constexpr int group_pairs = Elements::lanes;
   static constexpr std::size_t least_lanes =
@@ -276,8 +277,7 @@ class HalvesRow {
     }
   }
 
-  const Number *cos_, *sin_;
-  std::int64_t pairs_, y_;
+  std::int64_t y_;
   Number sign_;  // of the sines, a zero
 };
 

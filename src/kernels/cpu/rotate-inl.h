@@ -45,8 +45,8 @@ struct TurnInParts {
     auto* const memory = Row::needs_memory ? numbers : nullptr;
     for (std::int64_t first = 0; first < args.pairs; first += Row::max_row_pairs) {
       const auto count = std::min(Row::max_row_pairs, args.pairs - first);
-      Row(args, cos + first, sin + first, count, memory)(in + Row::offset_of(first),
-                                                         out + Row::offset_of(first));
+      const std::int64_t offset = Row::offset_of(first);
+      typename Row::Any(Row(args, cos + first, sin + first, count, memory))(in + offset, out + offset);
     }
   }
   const RotateArgs& args;
@@ -97,7 +97,8 @@ struct TurnHeads {
         const typename Turn::Type& turn = Turn::make(row, 0);
         turn_heads<Element>(args, token, ahead, each_head<Turn::elements>(turn, args));
       } else {
-        turn_heads<Element>(args, token, ahead, InPasses<Turn>{row, args});
+        const typename Row::Any& any = typename Row::Any(row);
+        turn_heads<Element>(args, token, ahead, InPasses<Turn>{any, args});
       }
     }
   }

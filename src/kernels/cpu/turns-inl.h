@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/rotate_args.hpp"
 
@@ -22,9 +23,9 @@ struct Turns;
 template <class R>
 struct Turns<R, 0, 0> {
   using Row = R;
-  using Type = const Row&;
+  using Type = typename Row::Any;
   static constexpr int passes = 1, elements = 0;
-  static HWY_INLINE Type make(const Row& row, int /*pass*/) { return row; }
+  static HWY_INLINE Type make(const Row& row, int /*pass*/) { return Type(row); }
   static HWY_INLINE std::int64_t offset(int /*pass*/) { return 0; }
 };
 
@@ -60,7 +61,8 @@ struct Turns<R, n, 0> {
   }();
   using Type = typename Row::template Held<held>;
   static constexpr int passes = n / held, elements = 2 * n * Row::group_pairs;
-  static HWY_INLINE Type make(const Row& row, int pass) {
+  template <class From>
+  static HWY_INLINE Type make(const From& row, int pass) {
     return Type(row, pass * held * Row::group_pairs, n * Row::group_pairs);
   }
   static HWY_INLINE std::int64_t offset(int pass) { return Row::offset_of(pass * held * Row::group_pairs); }
@@ -122,23 +124,25 @@ struct InPasses {
     const bool beyond_caches = args.bytes >= std::int64_t{1} << 24;
     if constexpr (Turns::Row::streams) {
       if (beyond_caches) {
-        for (; heads > 0; --heads, in += in_stride, out += out_stride) {
-          if (fetched != 0) fetch_head<Turns::elements>(in + fetched, args.pairs);
-          row.template stream<Turns::elements / 2>(in, out);
-        }
-        return;
+        const auto stream = [this](const Element* from, Element* to)
+                                HWY_ATTR { row.template stream<Turns::elements / 2>(from, to); };
+        return turn_each<Turns::elements>(stream, in, out, in_stride, out_stride, heads, fetched, args.pairs);
       }
     }
     const std::int64_t most = beyond_caches ? 1 : std::max<std::int64_t>(some, 4);
     for (; heads > 0; heads -= most, in += most * in_stride, out += most * out_stride) {
+      std::int64_t now = std::min(most, heads);
+#if HWY_ARCH_X86
+      asm("" : "+r"(now));  // any number: g++ would write out the loop over heads as often as it can run
+#endif
       for (int pass = 0; pass < Turns::passes; ++pass) {
         const std::int64_t offset = Turns::offset(pass);
         turn_each<Turns::elements>(Turns::make(row, pass), in + offset, out + offset, in_stride, out_stride,
-                                   std::min(most, heads), pass == 0 ? fetched : 0, args.pairs);
+                                   now, pass == 0 ? fetched : 0, args.pairs);
       }
     }
   }
-  const typename Turns::Row& row;
+  const std::remove_reference_t<typename Turns::Row::Any>& row;
   const RotateArgs& args;
 };
 

@@ -115,6 +115,16 @@ TEST_P(Bits, AreThoseOfTheScalarKernelInLongRunsOfAHead) {
   }
 }
 
+TEST_P(Bits, AreThoseOfTheScalarKernelWhereRowsOfManyTokensAreMoreThanACacheHolds) {
+  for (const auto lanes : {Lanes::halves, Lanes::adjacent}) {
+    const Shape shape{lanes, lanes, true, 300, 130, {8, 1}, 1, true};
+    const auto narrow = random_data<bf16>(shape, 33, 0);
+    expect_same(run(kernel(), shape, narrow), run(*find_kernel("scalar"), shape, narrow), shape, "bf16");
+    const auto wide = random_data<float>(shape, 34, 0);
+    expect_same(run(kernel(), shape, wide), run(*find_kernel("scalar"), shape, wide), shape, "f32");
+  }
+}
+
 /// Lane of the x (part 0) or y (part 1) of pair i.
 std::int64_t lane(Lanes lanes, std::int64_t pairs, std::int64_t i, int part) {
   return lanes == Lanes::halves ? i + part * pairs : 2 * i + part;
