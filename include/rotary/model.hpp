@@ -116,11 +116,12 @@ class ROTARY_API Model {
                                  const ModelOptions& options = {});
   /// A model the library knows by name: presets().
   static Result<Model> from_preset(std::string_view name, const ModelOptions& options = {});
-  /// One rope for every layer, from the caller's own options.
-  static Result<Model> from_rope(const RopeOptions& rope, const ModelOptions& options = {});
+  /// One rope for every layer, from the caller's own options; `origin` names them in messages and reports.
+  static Result<Model> from_rope(const RopeOptions& rope, const ModelOptions& options = {},
+                                 const std::string& origin = "flags");
 
   Source source() const noexcept { return source_; }
-  /// The file, preset or "flags".
+  /// The file, the preset, or what its maker called it.
   const std::string& origin() const noexcept { return origin_; }
   /// "LlamaForCausalLM"; empty if the file does not say.
   const std::string& architecture() const noexcept { return architecture_; }

@@ -8,40 +8,6 @@
 namespace rotary::python {
 namespace {
 
-/// The numbers of a table in the order of its axes, as float.
-std::vector<float> floats(const Tensor& from) {
-  const auto shape = from.shape(), strides = from.strides();
-  const std::int64_t rows = shape[shape.size() - 2], width = shape.back(),
-                     batch = shape.size() == 3 ? shape[0] : 1;
-  const std::int64_t batch_stride = shape.size() == 3 ? strides[0] : 0,
-                     row_stride = strides[shape.size() - 2];
-  std::vector<float> out(static_cast<std::size_t>(batch * rows * width));
-  auto to = out.begin();
-  const auto copy = [&](const auto* data, auto&& widen) {
-    for (std::int64_t b = 0; b < batch; ++b)
-      for (std::int64_t r = 0; r < rows; ++r)
-        for (std::int64_t i = 0; i < width; ++i)
-          *to++ = widen(data[b * batch_stride + r * row_stride + i * strides.back()]);
-  };
-  switch (from.dtype()) {
-    case DType::f64:
-      copy(static_cast<const double*>(from.data()), [](double x) { return static_cast<float>(x); });
-      break;
-    case DType::f32:
-      copy(static_cast<const float*>(from.data()), [](float x) { return x; });
-      break;
-    case DType::f16:
-      copy(static_cast<const f16*>(from.data()), [](f16 x) { return to_float(x); });
-      break;
-    case DType::bf16:
-      copy(static_cast<const bf16*>(from.data()), [](bf16 x) { return to_float(x); });
-      break;
-    default:
-      raise_type("cos: dtype " + std::string(name(from.dtype())) + ", expected f64, f32, f16 or bf16");
-  }
-  return out;
-}
-
 /// A rope whose position b * tokens + t is row (b, t) of the tables, and its angles at all of them: for functions
 /// that are handed cos and sin.
 nb::tuple rows_as_rope(nb::handle cos, nb::handle sin, bool lanes, const std::string& pairing,
@@ -52,7 +18,7 @@ nb::tuple rows_as_rope(nb::handle cos, nb::handle sin, bool lanes, const std::st
     raise_value("cos " + c.shape_text() + " and sin " + s.shape_text() +
                 ": expected the same [tokens, width] or [batch, tokens, width]");
   const std::int64_t batch = shape.size() == 3 ? shape[0] : 1, tokens = shape[shape.size() - 2];
-  const std::vector<float> cos_rows = floats(c), sin_rows = floats(s);
+  const std::vector<float> cos_rows = c.floats(), sin_rows = s.floats();
   AngleTable table;
   table.cos = cos_rows;
   table.sin = sin_rows;

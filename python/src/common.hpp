@@ -56,6 +56,33 @@ inline AnglePolicy policy_of(std::string_view text) {
 /// "module.Class" of an object's type, for messages.
 std::string kind_of(nb::handle object);
 
+/// An argument of that type. TypeError with its name, what it is and what was expected: nanobind's own message is the
+/// whole signature.
+template <class T>
+T argument(nb::handle given, const char* name, const char* expected) {
+  T value;
+  if (nb::try_cast(given, value)) return value;
+  raise_type(std::string(name) + ": " + kind_of(given) + ", expected " + expected);
+}
+inline std::int64_t whole_of(nb::handle given, const char* name) {
+  return argument<std::int64_t>(given, name, "an int of 64 bits");
+}
+inline double number_of(nb::handle given, const char* name) {
+  return argument<double>(given, name, "a number");
+}
+inline bool truth_of(nb::handle given, const char* name) { return argument<bool>(given, name, "a bool"); }
+inline std::string text_of(nb::handle given, const char* name) {
+  return argument<std::string>(given, name, "a str");
+}
+inline std::optional<std::int64_t> whole_or_none(nb::handle given, const char* name) {
+  if (given.is_none()) return std::nullopt;
+  return argument<std::int64_t>(given, name, "an int of 64 bits or None");
+}
+inline std::optional<std::string> text_or_none(nb::handle given, const char* name) {
+  if (given.is_none()) return std::nullopt;
+  return argument<std::string>(given, name, "a str or None");
+}
+
 /// One of the plain types that the module hands out (rotary/_types.py).
 inline nb::object plain_data(const char* type) { return nb::module_::import_("rotary._types").attr(type); }
 

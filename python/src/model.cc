@@ -26,23 +26,20 @@ Peer peer_of(std::string_view text) {
 
 namespace {
 
-ModelOptions model_options(std::optional<std::int64_t> length, const std::optional<std::string>& pairing,
-                           const std::string& angles, bool strict) {
+ModelOptions model_options(nb::handle length, nb::handle pairing, nb::handle angles, nb::handle strict) {
   ModelOptions options;
-  options.length = length;
-  if (pairing) options.pairing = pairing_of(*pairing);
-  options.policy = policy_of(angles);
-  options.strict = strict;
+  options.length = whole_or_none(length, "length");
+  if (const auto word = text_or_none(pairing, "pairing")) options.pairing = pairing_of(*word);
+  options.policy = policy_of(text_of(angles, "angles"));
+  options.strict = truth_of(strict, "strict");
   return options;
 }
 
 /// A name that is no file. Error: no preset either.
 Model from_name(const std::string& name, const ModelOptions& options) {
-  std::vector<std::string> names;
-  for (const Preset& preset : presets()) names.emplace_back(preset.name);
-  if (std::ranges::find(names, name) != names.end()) return take(Model::from_preset(name, options));
-  const std::string text =
-      name + ": No such file, and no preset of that name" + tool::did_you_mean(name, names);
+  if (std::ranges::find(presets(), name, &Preset::name) != presets().end())
+    return take(Model::from_preset(name, options));
+  const std::string text = "No such file, and " + Model::from_preset(name).status().message();
   PyErr_SetString(PyExc_FileNotFoundError, text.c_str());
   throw nb::python_error();
 }
@@ -63,8 +60,8 @@ Model from_object(nb::object config, const ModelOptions& options) {
   return take(Model::from_config(nb::cast<std::string>(text), origin, options));
 }
 
-Model from_config(nb::object config, std::optional<std::int64_t> length,
-                  const std::optional<std::string>& pairing, const std::string& angles, bool strict) {
+Model from_config(nb::object config, nb::handle length, nb::handle pairing, nb::handle angles,
+                  nb::handle strict) {
   const ModelOptions options = model_options(length, pairing, angles, strict);
   const bool is_path = nb::isinstance<nb::str>(config) || nb::hasattr(config, "__fspath__");
   if (!is_path) return from_object(config, options);
@@ -148,15 +145,15 @@ void bind_from_config(nb::class_<PyRope>& rope) {
       config_doc;
   rope.def_static(
       "from_config",
-      [](nb::object config, std::optional<std::int64_t> layer, std::optional<std::string> name,
-         std::optional<std::int64_t> length, std::optional<std::string> pairing, const std::string& angles,
-         bool strict) {
+      [](nb::object config, nb::handle layer, nb::handle name, nb::handle length, nb::handle pairing,
+         nb::handle angles, nb::handle strict) {
         const Model read = from_config(config, length, pairing, angles, strict);
         warn(read, nb::isinstance<nb::dict>(config));
-        return choose(read, layer, name);
+        return choose(read, whole_or_none(layer, "layer"), text_or_none(name, "name"));
       },
-      "config"_a, nb::kw_only(), "layer"_a = nb::none(), "name"_a = nb::none(), "length"_a = nb::none(),
-      "pairing"_a = nb::none(), "angles"_a = "exact", "strict"_a = false,
+      nb::arg("config").none(), nb::kw_only(), "layer"_a = nb::none(), "name"_a = nb::none(),
+      "length"_a = nb::none(), "pairing"_a = nb::none(), nb::arg("angles").none() = "exact",
+      nb::arg("strict").none() = false,
       nb::sig(
           "def from_config(config: ConfigLike, *, layer: int | None = None, name: str | None = None, length: "
           "int | None = None, pairing: str | None = None, angles: str = 'exact', strict: bool = False) -> "
@@ -172,13 +169,14 @@ void bind_model(nb::module_& m) {
   bind_peers(m, model);
   model
       .def_static(
-          "from_config", &from_config, "config"_a, nb::kw_only(), "length"_a = nb::none(),
-          "pairing"_a = nb::none(), "angles"_a = "exact", "strict"_a = false,
+          "from_config", &from_config, nb::arg("config").none(), nb::kw_only(), "length"_a = nb::none(),
+          "pairing"_a = nb::none(), nb::arg("angles").none() = "exact", nb::arg("strict").none() = false,
           nb::sig("def from_config(config: ConfigLike, *, length: int | None = None, pairing: str | None = "
                   "None, angles: str = 'exact', strict: bool = False) -> Model"),
           doc.c_str())
       .def_static(
-          "from_rope", [](const PyRope& rope) { return take(Model::from_rope(options_of(rope.rope))); },
+          "from_rope",
+          [](const PyRope& rope) { return take(Model::from_rope(options_of(rope.rope), {}, "Rope")); },
           "rope"_a, "One rope for every layer.")
       .def(
           "rope",

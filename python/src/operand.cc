@@ -17,12 +17,12 @@ bool is_operand(nb::handle object) {
 
 }  // namespace
 
-PyOperand::PyOperand(nb::object x, nb::object to, nb::object around, nb::object factor,
-                     const std::string& beyond)
+PyOperand::PyOperand(nb::object x, nb::object to, nb::object around, nb::object factor, std::string word)
     : in(std::move(x)),
       out(std::move(to)),
       norm(std::move(around)),
       scale(std::move(factor)),
+      beyond(std::move(word)),
       overflow(overflow_of(beyond)) {
   if (is_operand(in)) raise_type("x: an Operand already, expected an array");
   if (!norm.is_none() && !nb::isinstance<PyNorm>(norm))
@@ -49,10 +49,29 @@ void Written::add(const PyOperand& around, const char* name, Layout layout, Tens
   OperandOptions& options = operand_.options;
   options.overflow = around.overflow;
   if (!around.norm.is_none()) options.norm = norm_of(nb::cast<const PyNorm&>(around.norm), name, graph);
-  if (nb::try_cast(around.scale, options.scale)) return;
-  const nb::object numbers = nb::module_::import_("numpy").attr("asarray")(around.scale, "float32");
-  if (!nb::try_cast(numbers.attr("tolist")(), scales_) || scales_.empty())
-    raise_value(std::string(name) + ": scale: expected a number, or one a head");
+  read_scale(around.scale, name, graph);
+}
+
+/// A number, or one a head: of a list, or of an array or tensor that no gradient is asked of.
+void Written::read_scale(const nb::object& scale, const char* name, Tensor::Graph graph) {
+  OperandOptions& options = operand_.options;
+  const bool is_array = !PyFloat_Check(scale.ptr()) && nb::hasattr(scale, "__dlpack__");
+  if (!is_array) {
+    if (nb::try_cast(scale, options.scale)) return;
+    if (!nb::try_cast(scale, scales_))
+      raise_type(std::string(name) + ": scale: " + kind_of(scale) + ", expected a number, or one a head");
+  } else {
+    const std::string what = std::string(name) + ": scale";
+    const Tensor numbers(scale, what.c_str(), Tensor::Access::read, graph);
+    if (numbers.shape().size() > 1)
+      raise_value(what + " " + numbers.shape_text() + ": expected a number, or [heads]");
+    scales_ = numbers.floats();
+    if (numbers.shape().empty()) {
+      options.scale = scales_[0];
+      return;
+    }
+  }
+  if (scales_.empty()) raise_value(std::string(name) + ": scale: expected a number, or one a head");
   options.head_scales = scales_;
 }
 
@@ -87,6 +106,10 @@ void bind_operand(nb::module_& m) {
       .def_ro("weight", &PyNorm::weight, nb::sig("def weight(self) -> typing.Any"))
       .def_ro("epsilon", &PyNorm::epsilon)
       .def_ro("one_plus_weight", &PyNorm::one_plus_weight)
+      .def(
+          "__reduce__",
+          [](nb::object self) { return nb::module_::import_("rotary._pickle").attr("reduce_norm")(self); },
+          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"))
       .def("__repr__", [](const PyNorm& n) {
         return "RmsNorm(" + (n.weight.is_none() ? "None" : kind_of(n.weight)) + ", " +
                nb::cast<std::string>(nb::repr(nb::float_(n.epsilon))) +
@@ -100,7 +123,7 @@ void bind_operand(nb::module_& m) {
                         "                 rotary.Operand(k, k_cache, norm=k_norm), angles=angles)\n\n"
                         "In f32 (f64 from f64) throughout, rounded once: to the nearest, ties to even.")
       .def(
-          nb::init<nb::object, nb::object, nb::object, nb::object, const std::string&>(), nb::arg("x").none(),
+          nb::init<nb::object, nb::object, nb::object, nb::object, std::string>(), nb::arg("x").none(),
           "out"_a = nb::none(), nb::kw_only(), "norm"_a = nb::none(), "scale"_a = 1.0,
           "overflow"_a = "saturate",
           nb::sig(
@@ -116,6 +139,13 @@ void bind_operand(nb::module_& m) {
           "saturate (the largest) or special (NaN or infinity, as casts of ml_dtypes and torch do).")
       .def_ro("x", &PyOperand::in, nb::sig("def x(self) -> typing.Any"))
       .def_ro("out", &PyOperand::out, nb::sig("def out(self) -> typing.Any"))
+      .def_ro("norm", &PyOperand::norm, nb::sig("def norm(self) -> RmsNorm | None"))
+      .def_ro("scale", &PyOperand::scale, nb::sig("def scale(self) -> typing.Any"))
+      .def_ro("overflow", &PyOperand::beyond)
+      .def(
+          "__reduce__",
+          [](nb::object self) { return nb::module_::import_("rotary._pickle").attr("reduce_operand")(self); },
+          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"))
       .def("__repr__", [](const PyOperand& o) {
         return "Operand(" + kind_of(o.in) + (o.out.is_none() ? ")" : ", " + kind_of(o.out) + ")");
       });

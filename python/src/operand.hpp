@@ -16,9 +16,10 @@ struct PyOperand {
   nb::object in, out;  ///< out None: in place
   nb::object norm;     ///< a PyNorm, or None
   nb::object scale;    ///< a number, or one a head
+  std::string beyond;  ///< saturate or special
   Overflow overflow;
 
-  PyOperand(nb::object x, nb::object to, nb::object around, nb::object factor, const std::string& beyond);
+  PyOperand(nb::object x, nb::object to, nb::object around, nb::object factor, std::string word);
 };
 
 /// What a call is handed for q, k or x, an array that is turned in place or an Operand, for the length of the call.
@@ -31,6 +32,7 @@ class Written {
 
  private:
   void add(const PyOperand& around, const char* name, Layout layout, Tensor::Graph graph);
+  void read_scale(const nb::object& scale, const char* name, Tensor::Graph graph);
   RmsNorm norm_of(const PyNorm& norm, const char* name, Tensor::Graph graph);
 
   std::optional<Tensor> in_, out_, weight_;

@@ -16,7 +16,7 @@ std::vector<double> doubles(nb::handle object, const char* name) {
   return out;
 }
 
-double number_of(const nb::dict& dict, const char* key, double otherwise) {
+double xpos_number(const nb::dict& dict, const char* key, double otherwise) {
   if (!dict.contains(key)) return otherwise;
   double number = 0;
   const nb::object value = dict[key];
@@ -37,9 +37,9 @@ std::optional<Xpos> xpos_of(nb::object object) {
       raise_value("xpos: unknown key \"" + word + "\", it has scale_base, centre, gamma, keys");
   }
   Xpos xpos;
-  xpos.scale_base = number_of(dict, "scale_base", xpos.scale_base);
-  xpos.centre = number_of(dict, "centre", xpos.centre);
-  xpos.gamma = number_of(dict, "gamma", xpos.gamma);
+  xpos.scale_base = xpos_number(dict, "scale_base", xpos.scale_base);
+  xpos.centre = xpos_number(dict, "centre", xpos.centre);
+  xpos.gamma = xpos_number(dict, "gamma", xpos.gamma);
   if (dict.contains("keys")) {
     const nb::object keys = dict["keys"];
     if (!PyBool_Check(keys.ptr())) raise_type("xpos: keys: " + kind_of(keys) + ", expected a bool");
@@ -71,18 +71,6 @@ Spectrum joined(const std::vector<nb::dict>& parts, const std::string& axis_orde
   return take(Spectrum::join(spectra, axis_order_of(axis_order)));
 }
 
-nb::list parts_of(const Spectrum& spectrum) {
-  nb::list parts;
-  for (const SpectrumPart& part : spectrum.parts()) {
-    nb::dict dict;
-    dict["rotary_dim"] = 2 * part.pairs;
-    dict["base"] = part.base;
-    dict["scaling"] = to_dict(part.scaling);
-    parts.append(dict);
-  }
-  return parts;
-}
-
 /// Another head around the same frequencies.
 PyRope replaced(const PyRope& self, std::optional<std::int64_t> head_dim,
                 std::optional<std::int64_t> rotary_offset, const std::optional<std::string>& pairing,
@@ -96,34 +84,44 @@ PyRope replaced(const PyRope& self, std::optional<std::int64_t> head_dim,
   return self.turned(take(Rope::make(options)));
 }
 
-void make(PyRope* self, std::optional<std::int64_t> head_dim, double base, nb::object scaling,
-          std::optional<std::int64_t> rotary_dim, std::int64_t rotary_offset, const std::string& pairing,
-          std::vector<std::int64_t> axis_sections, const std::string& axis_order,
-          std::optional<std::vector<std::uint8_t>> axis, std::optional<std::int64_t> length,
-          nb::object inv_freq, double attention_factor, const std::string& angles,
-          const std::string& direction, nb::object xpos, const std::vector<nb::dict>& parts) {
+void make(PyRope* self, nb::handle given_head_dim, nb::handle base, nb::object scaling,
+          nb::handle given_rotary_dim, nb::handle given_offset, nb::handle pairing, nb::handle axis_sections,
+          nb::handle axis_order, nb::handle axis, nb::handle given_length, nb::object inv_freq,
+          nb::handle attention_factor, nb::handle angles, nb::handle direction, nb::object xpos,
+          nb::handle given_parts) {
+  const auto head_dim = whole_or_none(given_head_dim, "head_dim"),
+             rotary_dim = whole_or_none(given_rotary_dim, "rotary_dim"),
+             length = whole_or_none(given_length, "length");
+  const auto rotary_offset = whole_of(given_offset, "rotary_offset");
+  const auto parts = argument<std::vector<nb::dict>>(given_parts, "parts", "a list of dicts");
   RopeOptions options;
   if (!parts.empty()) {
-    options.spectrum = joined(parts, axis_order, length);
+    options.spectrum = joined(parts, text_of(axis_order, "axis_order"), length);
   } else if (inv_freq.is_none()) {
     if (!head_dim && !rotary_dim) raise_value("head_dim is missing: give head_dim, rotary_dim or inv_freq");
     SpectrumOptions spectrum;
     spectrum.rotary_dim = rotary_dim ? *rotary_dim : std::max<std::int64_t>(*head_dim - rotary_offset, 0);
-    spectrum.base = base;
+    spectrum.base = number_of(base, "base");
     spectrum.scaling = to_scaling(scaling);
-    spectrum.axis_sections = std::move(axis_sections);
-    spectrum.axis_order = axis_order_of(axis_order);
+    spectrum.axis_sections =
+        argument<std::vector<std::int64_t>>(axis_sections, "axis_sections", "ints, one an axis");
+    spectrum.axis_order = axis_order_of(text_of(axis_order, "axis_order"));
     spectrum.length = length;
     options.spectrum = take(Spectrum::make(spectrum));
   } else {
-    options.spectrum = take(Spectrum::from_inv_freq(doubles(inv_freq, "inv_freq"), attention_factor));
+    options.spectrum = take(Spectrum::from_inv_freq(doubles(inv_freq, "inv_freq"),
+                                                    number_of(attention_factor, "attention_factor")));
   }
-  if (axis) options.spectrum = take(options.spectrum.with_axis(*axis));
-  options.pairing = pairing_of(pairing);
+  if (!axis.is_none()) {
+    const auto of_pairs =
+        argument<std::vector<std::uint8_t>>(axis, "axis", "ints from 0 to 255, one a pair, or None");
+    options.spectrum = take(options.spectrum.with_axis(of_pairs));
+  }
+  options.pairing = pairing_of(text_of(pairing, "pairing"));
   options.head_dim = head_dim.value_or(0);
   options.rotary_offset = rotary_offset;
-  options.policy = policy_of(angles);
-  options.direction = direction_of(direction);
+  options.policy = policy_of(text_of(angles, "angles"));
+  options.direction = direction_of(text_of(direction, "direction"));
   options.xpos = xpos_of(xpos);
   new (self) PyRope{take(Rope::make(options))};
 }
@@ -153,28 +151,11 @@ PyRope from_table(nb::object cos, nb::object sin, std::optional<std::int64_t> he
   return PyRope{take(Rope::from_table(table, options))};
 }
 
-PyAngles angles_of(const PyRope& self, nb::handle positions, std::int64_t tokens, bool held) {
-  const Positions at = to_positions(positions, tokens, self.rope.spectrum().axes());
-  const Rows rows = held ? Rows::held : Rows::on_the_way;
+PyAngles angles_of(const PyRope& self, nb::handle positions, nb::handle tokens, nb::handle held) {
+  const Positions at = to_positions(positions, whole_of(tokens, "tokens"), self.rope.spectrum().axes());
+  const Rows rows = truth_of(held, "held") ? Rows::held : Rows::on_the_way;
   nb::gil_scoped_release released;
   return {std::make_shared<Angles>(take(self.rope.angles(at, rows)))};
-}
-
-std::string repr(const PyRope& self) {
-  const Rope& rope = self.rope;
-  std::string out = "Rope(head_dim=" + std::to_string(rope.head_dim());
-  if (rope.rotary_dim() != rope.head_dim()) out += ", rotary_dim=" + std::to_string(rope.rotary_dim());
-  if (rope.rotary_offset() != 0) out += ", rotary_offset=" + std::to_string(rope.rotary_offset());
-  const bool is_joined = !rope.spectrum().parts().empty();
-  if (is_joined) out += ", parts=" + nb::cast<std::string>(nb::repr(parts_of(rope.spectrum())));
-  const auto base = rope.spectrum().base();
-  if (base && !is_joined) out += ", base=" + nb::cast<std::string>(nb::repr(nb::float_(*base)));
-  if (!is_joined && !std::holds_alternative<scaling::None>(rope.spectrum().scaling()))
-    out += ", scaling=" + nb::cast<std::string>(nb::repr(to_dict(rope.spectrum().scaling())));
-  out += ", pairing='" + std::string(name(rope.pairing())) + "'";
-  if (rope.direction() != Direction::forward)
-    out += ", direction='" + std::string(name(rope.direction())) + "'";
-  return out + ", angles='" + std::string(name(rope.policy())) + "')";
 }
 
 void bind_properties(nb::class_<PyRope>& rope) {
@@ -273,12 +254,12 @@ void bind_rope(nb::module_& m) {
       "    angles = rope.angles(range(tokens))                # once a forward pass\n"
       "    rope.rotate_(q, k, angles=angles)                  # every layer, in place");
   rope.def(
-      "__init__", &make, "head_dim"_a = nb::none(), nb::kw_only(), "base"_a = 10000.0,
-      "scaling"_a = nb::none(), "rotary_dim"_a = nb::none(), "rotary_offset"_a = 0,
-      "pairing"_a = "half_split", "axis_sections"_a = std::vector<std::int64_t>(),
-      "axis_order"_a = "contiguous", "axis"_a = nb::none(), "length"_a = nb::none(),
-      "inv_freq"_a = nb::none(), "attention_factor"_a = 1.0, "angles"_a = "exact", "direction"_a = "forward",
-      "xpos"_a = nb::none(), "parts"_a = std::vector<nb::dict>(),
+      "__init__", &make, "head_dim"_a = nb::none(), nb::kw_only(), nb::arg("base").none() = 10000.0,
+      "scaling"_a = nb::none(), "rotary_dim"_a = nb::none(), nb::arg("rotary_offset").none() = 0,
+      nb::arg("pairing").none() = "half_split", nb::arg("axis_sections").none() = nb::tuple(),
+      nb::arg("axis_order").none() = "contiguous", "axis"_a = nb::none(), "length"_a = nb::none(),
+      "inv_freq"_a = nb::none(), nb::arg("attention_factor").none() = 1.0, nb::arg("angles").none() = "exact",
+      nb::arg("direction").none() = "forward", "xpos"_a = nb::none(), nb::arg("parts").none() = nb::tuple(),
       nb::sig("def __init__(self, head_dim: int | None = None, *, base: float = 10000.0, scaling: "
               "collections.abc.Mapping[str, typing.Any] | str | None = None, rotary_dim: int | None = None, "
               "rotary_offset: int = 0, pairing: str = 'half_split', axis_sections: "
@@ -316,7 +297,8 @@ void bind_rope(nb::module_& m) {
       "A rope with cos and sin of your own, [positions, pairs] or [positions, rotary_dim]; position p\n"
       "takes row p. The tables are copied, as float32.");
   rope.def(
-      "angles", &angles_of, nb::arg("positions").none(), "tokens"_a = 1, nb::kw_only(), "held"_a = true,
+      "angles", &angles_of, nb::arg("positions").none(), nb::arg("tokens").none() = 1, nb::kw_only(),
+      nb::arg("held").none() = true,
       nb::sig("def angles(self, positions: PositionsLike, tokens: int = 1, *, held: bool = True) -> Angles"),
       "One row of cos and sin a token, made once a forward pass and used by every layer. positions: a\n"
       "Positions, a range, an array of [tokens], [batch, tokens] or [axes, batch, tokens], or an int: the\n"

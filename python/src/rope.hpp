@@ -31,6 +31,10 @@ struct PyAngles {
 /// What would make the rope again. ValueError for one from a table.
 RopeOptions options_of(const Rope& rope);
 
+/// The schedules that were joined, as the argument `parts`; empty where there is one.
+nb::list parts_of(const Spectrum& spectrum);
+std::string repr(const PyRope& self);
+
 void bind_rope(nb::module_& m);
 void bind_rotate(nb::module_& m, nb::class_<PyRope>& rope);
 void bind_from_config(nb::class_<PyRope>& rope);

@@ -12,8 +12,9 @@ namespace {
 /// Below this much data other threads would wait longer for the lock than the work takes.
 constexpr std::int64_t most_bytes_under_the_lock = 64 * 1024;
 
-Layout layout_of(const nb::str& text) {
-  return word("layout", text.c_str(), &layout_from_name, "bhtd, bthd or thd");
+Layout layout_of(nb::handle text) {
+  if (!PyUnicode_Check(text.ptr())) raise_type("layout: " + kind_of(text) + ", expected a str");
+  return word("layout", nb::borrow<nb::str>(text).c_str(), &layout_from_name, "bhtd, bthd or thd");
 }
 
 template <class Work>
@@ -81,28 +82,30 @@ struct Turn {
 };
 
 void rotate_in_place(const PyRope& self, nb::handle q, nb::handle k, nb::handle positions, nb::handle angles,
-                     const nb::str& layout, std::int64_t threads) {
-  Turn{self, positions, angles, layout_of(layout), threads_of(threads)}.in_place(q, k);
+                     nb::handle layout, nb::handle threads) {
+  Turn{self, positions, angles, layout_of(layout), threads_of(whole_of(threads, "threads"))}.in_place(q, k);
 }
 
-void store_heads(nb::handle x, nb::handle out, nb::handle norm, nb::handle scale, const std::string& overflow,
-                 const nb::str& layout, std::int64_t threads) {
-  const nb::object whole =
-      nb::cast(PyOperand(nb::borrow(x), nb::borrow(out), nb::borrow(norm), nb::borrow(scale), overflow));
+void store_heads(nb::handle x, nb::handle out, nb::handle norm, nb::handle scale, nb::handle overflow,
+                 nb::handle layout, nb::handle threads) {
+  const nb::object whole = nb::cast(PyOperand(nb::borrow(x), nb::borrow(out), nb::borrow(norm),
+                                              nb::borrow(scale), text_of(overflow, "overflow")));
   const Written written(whole, "x", layout_of(layout), Tensor::Graph::refused);
-  const RotateOptions options{.executor = threads_of(threads)};
+  const RotateOptions options{.executor = threads_of(whole_of(threads, "threads"))};
   const auto work = [&] { return store(written.operand(), options); };
   check(written.bytes() < most_bytes_under_the_lock ? work() : unlocked(work));
 }
 
 nb::object rotate_one(const PyRope& self, nb::handle q, nb::handle positions, nb::handle angles,
-                      const nb::str& layout, std::int64_t threads) {
-  return Turn{self, positions, angles, layout_of(layout), threads_of(threads)}.out_of_place(q, nb::none());
+                      nb::handle layout, nb::handle threads) {
+  return Turn{self, positions, angles, layout_of(layout), threads_of(whole_of(threads, "threads"))}
+      .out_of_place(q, nb::none());
 }
 
 nb::object rotate_two(const PyRope& self, nb::handle q, nb::handle k, nb::handle positions, nb::handle angles,
-                      const nb::str& layout, std::int64_t threads) {
-  return Turn{self, positions, angles, layout_of(layout), threads_of(threads)}.out_of_place(q, k);
+                      nb::handle layout, nb::handle threads) {
+  return Turn{self, positions, angles, layout_of(layout), threads_of(whole_of(threads, "threads"))}
+      .out_of_place(q, k);
 }
 
 /// For callers that see to gradients themselves, by PyTorch's threads: `at` is Angles or positions.
@@ -195,8 +198,8 @@ void bind_rotate(nb::module_& m, nb::class_<PyRope>& rope) {
            nb::sig("def __call__(self, given: tuple[typing.Any, ...], /) -> typing.Any"),
            "None where it is another call.");
   m.def("store", &store_heads, nb::arg("x").none(), nb::arg("out").none(), nb::kw_only(),
-        "norm"_a = nb::none(), "scale"_a = 1.0, "overflow"_a = "saturate", "layout"_a = "bhtd",
-        "threads"_a = 1,
+        "norm"_a = nb::none(), "scale"_a = 1.0, nb::arg("overflow").none() = "saturate",
+        nb::arg("layout").none() = "bhtd", nb::arg("threads").none() = 1,
         nb::sig("def store(x: typing.Any, out: typing.Any, *, norm: RmsNorm | None = None, scale: float | "
                 "collections.abc.Sequence[float] | typing.Any = 1.0, overflow: str = 'saturate', layout: str "
                 "= 'bhtd', "
@@ -213,19 +216,21 @@ void bind_rotate(nb::module_& m, nb::class_<PyRope>& rope) {
       std::string("Turned copies of q and k, of the same kind and element type.\n\n") + shared_doc;
   rope.def(
       "rotate_", &rotate_in_place, nb::arg("q").none(), "k"_a = nb::none(), nb::kw_only(),
-      "positions"_a = nb::none(), "angles"_a = nb::none(), "layout"_a = "bhtd", "threads"_a = 1,
+      "positions"_a = nb::none(), "angles"_a = nb::none(), nb::arg("layout").none() = "bhtd",
+      nb::arg("threads").none() = 1,
       nb::sig("def rotate_(self, q: typing.Any, k: typing.Any = None, *, positions: PositionsLike | None = "
               "None, angles: Angles | None = None, layout: str = 'bhtd', threads: int = 1) -> None"),
       in_place.c_str());
   rope.def(
       "rotate", &rotate_one, nb::arg("q").none(), nb::kw_only(), "positions"_a = nb::none(),
-      "angles"_a = nb::none(), "layout"_a = "bhtd", "threads"_a = 1,
+      "angles"_a = nb::none(), nb::arg("layout").none() = "bhtd", nb::arg("threads").none() = 1,
       nb::sig("def rotate(self, q: ArrayT, *, positions: PositionsLike | None = None, angles: Angles | None "
               "= None, layout: str = 'bhtd', threads: int = 1) -> ArrayT"),
       out_of_place.c_str());
   rope.def(
       "rotate", &rotate_two, nb::arg("q").none(), nb::arg("k").none(), nb::kw_only(),
-      "positions"_a = nb::none(), "angles"_a = nb::none(), "layout"_a = "bhtd", "threads"_a = 1,
+      "positions"_a = nb::none(), "angles"_a = nb::none(), nb::arg("layout").none() = "bhtd",
+      nb::arg("threads").none() = 1,
       nb::sig("def rotate(self, q: ArrayT, k: ArrayT, *, positions: PositionsLike | None = None, angles: "
               "Angles | None = None, layout: str = 'bhtd', threads: int = 1) -> tuple[ArrayT, ArrayT]"));
   rope.def(

@@ -38,6 +38,8 @@ class Tensor {
   std::int64_t bytes() const noexcept;
   std::string shape_text() const;
 
+  /// The numbers in the order of the axes, rounded to f32. TypeError: other elements than numbers of 16 bits and more.
+  std::vector<float> floats() const;
   /// TypeError unless the rotation takes the element type; ValueError unless the layout has as many axes.
   Heads heads(Layout layout, Use use = Use::turned) const;
   /// A new array of the same kind, shape and element type: torch.Tensor from torch, else numpy's.

@@ -183,14 +183,39 @@ def test_wrong_types_of_a_rope() -> None:
         rotary.Rope(8, scaling=4)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="scaling: factor: str, expected a number"):
         rotary.Rope(8, scaling={"rope_type": "linear", "factor": "2"})
-    with pytest.raises(TypeError):
-        rotary.Rope("8")  # type: ignore[arg-type]
+    untyped: Any = rotary
+    rope: Any = rotary.Rope(8)
+    text, array = "8", X.copy()
+    wrong: list[tuple[Any, str]] = [
+        (lambda: untyped.Rope(text), "head_dim: str, expected an int of 64 bits or None"),
+        (lambda: untyped.Rope(8.0), "head_dim: float, expected an int"),
+        (lambda: untyped.Rope(2**70), "head_dim: int, expected an int of 64 bits"),
+        (lambda: untyped.Rope(8, base=text), "base: str, expected a number"),
+        (lambda: untyped.Rope(8, pairing=None), "pairing: NoneType, expected a str"),
+        (lambda: untyped.Rope(8, axis_sections=4), "axis_sections: int, expected ints, one an axis"),
+        (lambda: untyped.Rope(8, axis=[300, 0, 0, 0]), "axis: list, expected ints from 0 to 255, one a pair, or None"),
+        (lambda: untyped.Rope(8, parts={}), "parts: dict, expected a list of dicts"),
+        (lambda: rope.angles(range(3), held=1), "held: int, expected a bool"),
+        (lambda: rope.angles(3, text), "tokens: str, expected an int"),
+        (lambda: rope.rotate_(array, positions=0, layout=3), "layout: int, expected a str"),
+        (lambda: rope.rotate_(array, positions=0, threads=text), "threads: str, expected an int"),
+        (lambda: rope.rotate(array, array, positions=0, layout=None), "layout: NoneType, expected a str"),
+        (lambda: untyped.store(array, array, overflow=1), "overflow: int, expected a str"),
+        (lambda: untyped.Model.from_config("llama-3.1-8b", length=text), "length: str, expected an int of 64 bits or None"),
+        (lambda: untyped.Rope.from_config("llama-3.1-8b", layer=text), "layer: str, expected an int"),
+        (lambda: untyped.Rope.from_config(None), "config: NoneType, expected a path, a dict"),
+        (lambda: untyped.Rope.from_config("llama-3.1-8b", strict=1), "strict: int, expected a bool"),
+    ]
+    for call, message in wrong:
+        with pytest.raises(TypeError, match=f"^{re.escape(message)}"):
+            call()
+    assert np.array_equal(array, X)
 
 
 def test_descriptions_that_cannot_be(tmp_path: Any) -> None:
     with pytest.raises(OSError, match="No such file"):
         rotary.Rope.from_config("no-such-folder/config.json")
-    with pytest.raises(FileNotFoundError, match='no preset of that name .did you mean "llama-3.1-8b"'):
+    with pytest.raises(FileNotFoundError, match='no preset of the name "[^"]*" .did you mean "llama-3.1-8b"'):
         rotary.Rope.from_config("lama-3.1-8b")
     with pytest.raises(TypeError, match="config: list, expected a path, a dict"):
         rotary.Rope.from_config([])

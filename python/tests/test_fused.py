@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Norm, rotation, scale and cast in one pass: Transformers' norms, ml_dtypes' casts, and the bits of the steps."""
 
+import copy
 import json
+import pickle
 import re
 from typing import Any
 
@@ -131,7 +133,10 @@ def test_what_is_refused() -> None:
         (turned(scale=float("nan")), ValueError, "q: scale nan, expected a finite number"),
         (turned(scale=[1, 2, 3]), ValueError, "q: 3 head_scales, expected one for each of 2 heads"),
         (turned(scale=[]), ValueError, "q: scale: expected a number, or one a head"),
-        (turned(scale=[[1, 2]]), ValueError, "q: scale: expected a number, or one a head"),
+        (turned(scale=[[1, 2]]), TypeError, "q: scale: list, expected a number, or one a head"),
+        (turned(scale="2"), TypeError, "q: scale: str, expected a number, or one a head"),
+        (turned(scale=np.ones((2, 1))), ValueError, "q: scale [2, 1]: expected a number, or [heads]"),
+        (turned(scale=np.ones(2, bool)), TypeError, "q: scale: dtype boolean, expected f64, f32, f16 or bf16"),
         (turned(overflow="wrap"), ValueError, 'overflow "wrap": expected saturate or special'),
         (lambda: Operand(Operand(x)), TypeError, "x: an Operand already"),
         (lambda: ROPE.rotate(Operand(x), angles=ANGLES), TypeError, "q: rotary._core.Operand, expected an array"),
@@ -143,6 +148,32 @@ def test_what_is_refused() -> None:
         with pytest.raises(error, match=re.escape(message)):
             call()
     assert np.array_equal(x, before), "nothing is written when a call fails"
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.float64, np.float32, np.float16, ml_dtypes.bfloat16, np.int64])
+def test_scales_of_every_kind(kind: Any) -> None:
+    x = normal(1, 2, 7, 64)
+    given = kind([2.0, 0.5]) if kind in (list, tuple) else np.array([2, 9, 0.5, 9]).astype(kind)[::2]
+    numbers = [float(s) for s in given]
+    got = x.copy()
+    ROPE.rotate_(Operand(got, scale=given), angles=ANGLES)
+    want = ROPE.rotate(x, angles=ANGLES) * np.array(numbers, np.float32)[None, :, None, None]
+    assert np.array_equal(got, want)
+    ROPE.rotate_(Operand(x, scale=np.array(given)[0]), angles=ANGLES)
+    assert np.array_equal(x[:, 0], got[:, 0])
+
+
+def test_pickles_and_copies() -> None:
+    x, weight = normal(1, 2, 7, 64), normal(64)
+    operand = Operand(x, np.empty(x.shape, np.float16), norm=RmsNorm(weight, 1e-6, one_plus_weight=True), scale=[2.0, 0.5], overflow="special")
+    for again in (pickle.loads(pickle.dumps(operand)), copy.deepcopy(operand)):
+        assert again.scale == [2.0, 0.5] and again.overflow == "special" and again.out.dtype == np.float16
+        assert again.norm is not None and again.norm.epsilon == 1e-6 and again.norm.one_plus_weight and again.norm.weight is not weight
+        assert np.array_equal(again.norm.weight, weight)
+        for each in (operand, again):
+            ROPE.rotate_(each, angles=ANGLES)
+        assert np.array_equal(again.x, x) and np.array_equal(again.out, operand.out)
+    assert copy.copy(operand).x is x and pickle.loads(pickle.dumps(RmsNorm(None, 0.5))).weight is None
 
 
 def test_what_it_prints() -> None:

@@ -72,6 +72,19 @@ def test_numbers_that_json_has_not() -> None:
             rotary.Model.from_config(config | {"rope_scaling": {"type": "linear", "factor": bad}})
 
 
+def test_a_repr_makes_the_rope_again() -> None:
+    """Of every preset but those whose context or name, which a repr leaves out, is not the rope's."""
+    assert repr(rotary.Rope(128, axis_sections=(16, 24, 24))).startswith("Rope(head_dim=128, axis_sections=(16, 24, 24), base=")
+    shown = [repr(r) for p in rotary.presets() for r in rotary.Model.from_config(p.name).ropes]
+    assert any("axis_sections=(24, 20, 20), axis_order='interleaved'" in each for each in shown)
+    assert any("axis=(1,) * 64 + (0,) * 64" in each for each in shown) and any("], axis_order='interleaved', axis=(1, 0, 1, 0" in each for each in shown)
+    made = [eval(each, {"Rope": rotary.Rope}) for each in shown if "dynamic" not in each and "longrope" not in each]
+    known = [r for p in rotary.presets() for r in rotary.Model.from_config(p.name).ropes]
+    known = [r for r in known if r.scaling["rope_type"] not in ("dynamic", "longrope")]
+    assert made == known
+    assert eval(repr(rotary.Rope(8, axis=[0, 1, 1, 0])), {"Rope": rotary.Rope}) == rotary.Rope(8, axis=[0, 1, 1, 0])
+
+
 def test_doubts_are_warnings() -> None:
     config = {"model_type": "llama", "head_dim": 64, "num_hidden_layers": 2, "rope_scaling": {"type": "linear", "factor": 2.0, "fatcor": 3}}
     model = rotary.Model.from_config(config)
@@ -101,7 +114,8 @@ def test_explain_is_the_commands_text() -> None:
     assert report == json.loads((golden / "llama-3.1-8b.json").read_text())
     assert report["schema"] == "rotary.explain/1" and len(report["ropes"][0]["inv_freq"]) == 64
     assert rotary.explain(rotary.Model.from_config("llama-3.1-8b")) == report
-    assert "64 pairs" in str(rotary.explain(rotary.Rope(128)))
+    by_numbers = str(rotary.explain(rotary.Rope(128)))
+    assert by_numbers.startswith("Rope: a rope by its numbers\n") and "64 pairs" in by_numbers
 
 
 def test_other_systems_read_the_same_file() -> None:

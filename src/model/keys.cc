@@ -145,6 +145,18 @@ std::size_t edits(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> known) {
+  constexpr std::size_t longest = 64;
+  if (word.size() < 3 || word.size() > longest) return {};  // in so short a word everything is near
+  std::string_view nearest;
+  std::size_t best = word.size() / 3 + 1;
+  for (const std::string_view candidate : known) {
+    const std::size_t gap = candidate.find(word) != candidate.npos ? 1 : edits(word, candidate);
+    if (gap < best) best = gap, nearest = candidate;
+  }
+  return nearest.empty() ? "" : message(" (did you mean ", in_quotes(nearest), "?)");
+}
+
 std::string_view similar(std::string_view word, std::span<const std::string_view> known) {
   constexpr std::size_t longest = 64, most_edits = 4;
   if (word.size() > longest || known.empty()) return {};

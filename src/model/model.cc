@@ -7,6 +7,7 @@
 
 #include "base/in_quotes.hpp"
 #include "model/builder.hpp"
+#include "model/keys.hpp"
 #include "model/readers.hpp"
 #include "model/stored_frequencies.hpp"
 
@@ -100,18 +101,22 @@ Result<Model> Model::from_config(std::string_view json, const std::string& origi
 
 Result<Model> Model::from_preset(std::string_view name, const ModelOptions& options) {
   const auto preset = std::ranges::find(presets(), name, &Preset::name);
-  if (preset == presets().end())
-    return impl::invalid("preset ", impl::in_quotes(name), ": there is none of that name");
+  if (preset == presets().end()) {
+    std::vector<std::string_view> names;
+    for (const Preset& known : presets()) names.push_back(known.name);
+    return impl::invalid("no preset of the name ", impl::in_quotes(name), impl::did_you_mean(name, names));
+  }
   return from_text(preset->config, Source::preset, std::string(name), options);
 }
 
-Result<Model> Model::from_rope(const RopeOptions& rope, const ModelOptions& options) {
+Result<Model> Model::from_rope(const RopeOptions& rope, const ModelOptions& options,
+                               const std::string& origin) {
   RopeOptions chosen = rope;
   if (options.pairing) chosen.pairing = *options.pairing;
   auto made = Rope::make(chosen);
   if (!made) return made.status();
-  ModelBuilder builder(Source::flags, "flags", options);
-  builder.add_rope("default", *std::move(made), "flags");
+  ModelBuilder builder(Source::flags, origin, options);
+  builder.add_rope("default", *std::move(made), origin);
   return std::move(builder).finish();
 }
 

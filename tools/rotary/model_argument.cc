@@ -37,12 +37,6 @@ CLI::Validator whole_number(std::optional<std::int64_t> least = {}) {
       "");
 }
 
-std::vector<std::string> preset_names() {
-  std::vector<std::string> names;
-  for (const auto& preset : presets()) names.emplace_back(preset.name);
-  return names;
-}
-
 /// "16,24,24"
 std::vector<std::int64_t> sections(std::string_view text) {
   std::vector<std::int64_t> pairs;
@@ -157,11 +151,10 @@ Model ModelArgument::stated() const {
 Model ModelArgument::from_word() const {
   std::error_code error;
   if (std::filesystem::exists(word_, error)) return take(Model::from_path(word_, options()), Exit::input);
-  const auto names = preset_names();
-  if (std::find(names.begin(), names.end(), word_) == names.end())
-    throw Failure(Exit::input, word_ + ": no such file, and no preset of that name" +
-                                   did_you_mean(word_, names) + "; `rotary presets` lists the presets");
-  return take(Model::from_preset(word_, options()), Exit::input);
+  if (std::ranges::find(presets(), word_, &Preset::name) != presets().end())
+    return take(Model::from_preset(word_, options()), Exit::input);
+  throw Failure(Exit::input, "no such file, and " + Model::from_preset(word_).status().message() +
+                                 "; `rotary presets` lists the presets");
 }
 
 Model ModelArgument::from_flags() const {

@@ -33,7 +33,7 @@ std::string source_words(const Model& model) {
     case Model::Source::flags:
       break;
   }
-  return "from the command line";
+  return "a rope by its numbers";
 }
 
 std::string title(const Model& model) {

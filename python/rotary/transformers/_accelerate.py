@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import re
@@ -10,7 +11,7 @@ import sys
 import types
 import weakref
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -210,9 +211,26 @@ def _tensors(made: Any) -> list[torch.Tensor]:
     return [t for t in (made if isinstance(made, tuple) else (made,)) if isinstance(t, torch.Tensor)]
 
 
+class Replaced:
+    """What stands in a module in place of its forward, and is not copied with it: a copy of the module has its own again."""
+
+    def __init__(self, own: Callable[..., Any], instead: Callable[..., Any]) -> None:
+        self.own, self.instead = own, instead
+        functools.update_wrapper(self, own)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return (self.own if torch.compiler.is_compiling() else self.instead)(*args, **kwargs)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return copy.deepcopy(self.own, memo)
+
+    def __reduce__(self) -> Any:
+        return self.own.__reduce__()
+
+
 def _replace_forward(model: nn.Module, module: nn.Module, report: Report, angles: str, name: str) -> Any:
     """Gives the module a forward that marks its tables, and makes them where the library can."""
-    own = module.forward
+    own, before = module.forward, vars(module).get("forward")
     found: dict[str | None, tuple[Embedding, Heads]] = {}
     ropes = _ropes_of(getattr(module, "config", getattr(model, "config", None)), angles)
     rope_type = getattr(module, "rope_type", None)
@@ -240,6 +258,8 @@ def _replace_forward(model: nn.Module, module: nn.Module, report: Report, angles
         named = dict(zip(("x", "position_ids", "layer_type"), args, strict=False)) | kwargs
         embedding, heads = found.get(named.get("layer_type")) or found.get(None) or (None, {})
         x, ids = named.get("x"), named.get("position_ids")
+        if not _pure.eager():  # nobody may look into the positions of a transform
+            return own(*args, **kwargs)
         if embedding is None or x is None or ids is None or not (x.is_cpu and ids.is_cpu):
             made = own(*args, **kwargs)
             Tables(report, _tensors(made))
@@ -251,19 +271,18 @@ def _replace_forward(model: nn.Module, module: nn.Module, report: Report, angles
         MadeTables(report, _tensors(made), embedding, angles, heads)
         return made
 
-    @functools.wraps(own)
     def forward(*args: Any, **kwargs: Any) -> Any:
-        if torch.compiler.is_compiling():
-            return own(*args, **kwargs)
         if not torch.is_inference_mode_enabled():
             return make(*args, **kwargs)
         with torch.inference_mode(False), torch.no_grad():  # so that writing into the tables is noticed
             return make(*args, **kwargs)
 
-    module.forward = forward
+    module.forward = Replaced(own, forward)
 
     def undo() -> None:
         del module.forward
+        if before is not None:  # somebody else's, on top of the class's
+            module.forward = before
 
     return undo
 
@@ -282,12 +301,28 @@ def _named_in(kind: type) -> set[str]:
     return {name for each in code if each is not None for name in each.co_names}
 
 
-def _mark_given(report: Report, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> None:
-    """Tables that a model has made of a module's, as encoders do that sort their tokens by windows. Those of inference mode
-    do not tell when somebody writes into them; they stay the model's own affair."""
-    tables = _tensors(kwargs.get("position_embeddings"))
-    if tables and not any(isinstance(getattr(t, "rotary_tables", None), Tables) or t.is_inference() for t in tables):
-        Tables(report, tables)
+def _mark_nothing(module: nn.Module, args: Any, kwargs: dict[str, Any]) -> None:
+    """What a copy of an encoder has in place of MarkGiven."""
+
+
+class MarkGiven:
+    """Before a module is called: marks tables that a model has made of a module's, as encoders do that sort their tokens by
+    windows. Those of inference mode do not tell when somebody writes into them; they stay the model's own affair."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+
+    def __call__(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> None:
+        tables = _tensors(kwargs.get("position_embeddings"))
+        if tables and _pure.eager():
+            if not any(isinstance(getattr(t, "rotary_tables", None), Tables) or t.is_inference() for t in tables):
+                Tables(self.report, tables)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return _mark_nothing
+
+    def __reduce__(self) -> Any:
+        return "_mark_nothing"
 
 
 def _mark_in_encoders(model: nn.Module, report: Report) -> list[Any]:
@@ -297,7 +332,7 @@ def _mark_in_encoders(model: nn.Module, report: Report) -> list[Any]:
         kind for kind in {type(m) for m in model.modules()} if "position_embeddings" in kind.forward.__code__.co_varnames
         and flat & _named_in(kind)
     }  # fmt: skip
-    marks = functools.partial(_mark_given, report)
+    marks = MarkGiven(report)
     return [m.register_forward_pre_hook(marks, with_kwargs=True).remove for m in model.modules() if type(m) in encoders]
 
 
