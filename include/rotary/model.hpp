@@ -52,6 +52,10 @@ struct RopeWording {
   std::string width_key;                           ///< "partial_rotary_factor", "rotary_pct", ...
   RopePlace null_part = RopePlace::nowhere;        ///< of a partial_rotary_factor of null
   RopePlace original_length = RopePlace::nowhere;  ///< original_max_position_embeddings
+  RopePlace null_original_length =
+      RopePlace::nowhere;          ///< of one of null, in the config before the dictionary
+  std::string type;                ///< the word of the scaling's type: "yarn", "mrope", ...; empty: none
+  bool null_scaling = false;       ///< a rope_scaling of null
   bool old_word = false;           ///< the scaling's type stands under "type" alone, not under "rope_type"
   bool null_magnitude = false;     ///< an attention_factor of null
   bool settled_magnitude = false;  ///< A is the architecture's, whatever the keys say

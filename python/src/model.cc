@@ -39,7 +39,7 @@ ModelOptions model_options(nb::handle length, nb::handle pairing, nb::handle ang
 Model from_name(const std::string& name, const ModelOptions& options) {
   if (std::ranges::find(presets(), name, &Preset::name) != presets().end())
     return take(Model::from_preset(name, options));
-  const std::string text = "No such file, and " + Model::from_preset(name).status().message();
+  const std::string text = name + ": No such file, and " + Model::from_preset(name).status().message();
   PyErr_SetString(PyExc_FileNotFoundError, text.c_str());
   throw nb::python_error();
 }

@@ -54,8 +54,20 @@ void word_scaling(const HfConfig& config, const RopePlan& plan, RopeWording& wor
   if (dict.present() && config.states_dictionary())
     wording.scaling = newer ? plan.place_now() : RopePlace::rope_scaling;
   wording.has_both = !plan.nested && !plan.now.object().empty() && !plan.before.object().empty();
-  const Json* magnitude = find(dict.object(), "attention_factor");
-  wording.null_magnitude = magnitude != nullptr && magnitude->is_null();
+  const auto is_null = [](const Keys& keys, std::string_view key) {
+    const Json* value = find(keys.object(), key);
+    return value != nullptr && value->is_null();
+  };
+  wording.null_magnitude = is_null(dict, "attention_factor");
+  wording.null_scaling = is_null(config.top, "rope_scaling");
+  if (is_null(config.top, length)) {
+    wording.null_original_length = RopePlace::top;
+  } else if (is_null(dict, length)) {
+    wording.null_original_length = wording.scaling;
+  }
+  const Json* word = dict.find("rope_type");
+  if (word == nullptr) word = dict.find("type");
+  if (word != nullptr && word->get<std::string>() != nullptr) wording.type = *word->get<std::string>();
   wording.old_word = dict.find("rope_type") == nullptr && dict.find("type") != nullptr;
   wording.original_length = dict.find(length) != nullptr         ? wording.scaling
                             : config.top.find(length) != nullptr ? RopePlace::top

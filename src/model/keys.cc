@@ -149,9 +149,11 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
   constexpr std::size_t longest = 64;
   if (word.size() < 3 || word.size() > longest) return {};  // in so short a word everything is near
   std::string_view nearest;
-  std::size_t best = word.size() / 3 + 1;
+  std::size_t best = word.size() / 3 + 2;
   for (const std::string_view candidate : known) {
-    const std::size_t gap = candidate.find(word) != candidate.npos ? 1 : edits(word, candidate);
+    const std::size_t gap = candidate.starts_with(word)              ? 0
+                            : candidate.find(word) != candidate.npos ? 1
+                                                                     : 1 + edits(word, candidate);
     if (gap < best) best = gap, nearest = candidate;
   }
   return nearest.empty() ? "" : message(" (did you mean ", in_quotes(nearest), "?)");

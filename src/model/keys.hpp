@@ -74,7 +74,7 @@ bool is_word(std::string_view text) noexcept;
 /// Letters to put in, leave out or change to get from one word to the other.
 std::size_t edits(std::string_view a, std::string_view b);
 
-/// " (did you mean "x"?)" with the word that is nearest, or that this one is a part of; empty where none is near.
+/// " (did you mean "x"?)" with the word that this one begins, or else is a part of, or is nearest to; or empty.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);
 
 /// The first of `known` that is spelled almost like `word`, or empty.

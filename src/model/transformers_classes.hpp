@@ -49,7 +49,16 @@ inline constexpr std::string_view turns_head_dim = "deepseek_v3 youtu axk1 glm4_
 inline constexpr std::string_view null_is_divided = "deepseek_v3 youtu axk1 mistral4";
 /// Their config class takes no head_dim of null.
 inline constexpr std::string_view wants_number = "deepseek_v32 glm_moe_dsa axk2 hy_v4 bailing_hybrid mistral_large4_text "
-    "glm4_moe_lite longcat_flash jetmoe";
+    "glm4_moe_lite longcat_flash jetmoe "
+    "cohere2_moe deepseek_v4 dia_decoder diffusion_gemma_text embedding_gemma2_text flint gemma gemma2 gemma3_text gemma3n_text "
+    "gemma4_text gemma4_unified_text glm4 gpt_oss helium hrm_text hy_v3 hy_v4_vl_text kolibri1 laguna lara_mini llama4_text mellum "
+    "mimo_v2_flash minimax_m2 minimax_m3_vl_text molmo2_text muse_glimmer_assistant muse_glimmer_text muse_spark_text neucodec "
+    "openai_privacy_filter qwen2_5_omni_talker qwen3 qwen3_5_moe_text qwen3_5_text qwen3_next qwen3_omni_moe_talker_code_predictor "
+    "qwen3_vl_text qwen4_exp_text solar_open step3p5 t5_gemma_module t5gemma2_decoder t5gemma2_text timesfm2_5 vaultgemma "
+    "voxtral_realtime_encoder xcodec2";
+/// Older words of a scaling's type, which classes know that are as old.
+inline constexpr std::string_view older_words = "none mrope openpangu su axial gptj",
+    knows_mrope = "qwen2_vl_text qwen2_5_vl_text qwen2_vl qwen2_5_vl", knows_su = "phi3 phi4_multimodal";
 /// Their code wants a head_dim in the file, where a scaling computes with it.
 inline constexpr std::string_view wants_head_dim = "mixtral ministral minimax hunyuan_v1_dense hunyuan_v1_moe";
 /// They pass over a rope_theta of null.

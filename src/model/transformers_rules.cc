@@ -94,6 +94,10 @@ constexpr PeerRule rules[] = {
               return r.wording.null_head_dim &&
                      (is(r, wants_number) || (is(r, null_is_divided) && computes_with_head_dim(r)));
             }),
+    refusal("head_dim: its class lets nobody set it, and fails",
+            [](const PeerReading& r) {
+              return is(r, "falcon") && (r.wording.null_head_dim || r.wording.outer_head_dim);
+            }),
     refusal("head_dim: its class takes it for qk_nope_head_dim + qk_rope_head_dim, which say otherwise",
             [](const PeerReading& r) {
               const double lanes = static_cast<double>(r.head_dim);
@@ -148,7 +152,23 @@ constexpr PeerRule rules[] = {
                      !r.wording.states_sections;
             }),
 
+    refusal("rope_scaling of null: its class looks into it, and fails",
+            [](const PeerReading& r) { return reads(r) == Reads::entries && r.wording.null_scaling; }),
+    refusal("rope_parameters without rope_theta: its class does not find one, and fails",
+            [](const PeerReading& r) {
+              return is(r, "cohere2_moe") && r.wording.scaling == RopePlace::rope_parameters &&
+                     std::ranges::count(r.wording.bases, RopePlace::rope_parameters, &RopeKey::place) == 0;
+            }),
+
     // Which types there are.
+    refusal("its class does not know the word of this type",
+            [](const PeerReading& r) {
+              const RopePlace place = r.wording.scaling;
+              const std::string& word = r.wording.type;
+              if (!known(r) || !lists(older_words, word) || is_passed_over(r, place)) return false;
+              if (reads(r) == Reads::two && r.wording.old_word) return false;
+              return !(word == "mrope" && is(r, knows_mrope)) && !(word == "su" && is(r, knows_su));
+            }),
     refusal("its class runs the default type alone",
             [](const PeerReading& r) {
               return is(r, "recurrent_gemma ernie4_5_vl_moe_text ernie4_5_vl_moe cosmos3_edge_text") &&
@@ -190,6 +210,15 @@ constexpr PeerRule rules[] = {
             [](const PeerReading& r) { return is(r, "hunyuan_vl hunyuan_vl_text") && !has_one_axis(r); }),
 
     // The original length.
+    refusal("original_max_position_embeddings of null: its class computes with it as it stands, and fails",
+            [](const PeerReading& r) {
+              const RopePlace place = r.wording.null_original_length;
+              const bool uses_it = is_of<Yarn>(r) || is_of<Llama3>(r) || is_of<LongRope>(r);
+              if (!known(r) || place == RopePlace::nowhere || !uses_it || is_passed_over(r, place))
+                return false;
+              if (place == RopePlace::top) return reads(r) == Reads::one && !is(r, "deepseek_v4");
+              return !is(r, "phi3 phi4_multimodal");
+            }),
     refusal("original_max_position_embeddings: its class wants it in the dictionary",
             [](const PeerReading& r) {
               return is(r, "step3p5") && is_of<Yarn>(r) &&
@@ -224,7 +253,9 @@ constexpr PeerRule rules[] = {
          [](PeerReading& r) {
            if (!known(r) || is_of<Proportional>(r) || (r.is_latent && !is(r, "deepseek_v4"))) return;
            const bool beside = r.wording.width == RopePlace::top;
-           if (has_unseen_width(r) || (is(r, "gptj codegen") && !beside) ||
+           const bool flat =
+               r.wording.width == RopePlace::rope_scaling || r.wording.width == RopePlace::rope_parameters;
+           if (has_unseen_width(r) || (is(r, "gptj codegen") && !beside) || (is(r, "deepseek_v4") && flat) ||
                (is(r, all_of_its_own) && beside && r.wording.scaling == RopePlace::nowhere) ||
                (reads(r) == Reads::entries && beside && !is(r, "diffusion_gemma_text")))
              set_width(r, own_width(r));
@@ -258,9 +289,11 @@ constexpr PeerRule rules[] = {
                is(r, null_is_whole) && !is_of<Proportional>(r))
              set_width(r, r.head_dim);
          }),
-    rule("its class turns half of the head, whatever the file says",
+    rule("its class turns half of the head, whatever stands beside its dictionary",
          [](PeerReading& r) {
-           if (is(r, "bamba") && !is_of<Proportional>(r)) set_width(r, own_width(r));
+           if (is(r, "bamba") && !is_of<Proportional>(r) &&
+               (r.wording.width == RopePlace::nowhere || r.wording.width == RopePlace::top))
+             set_width(r, own_width(r));
          }),
     rule("its class turns the whole head: no key of a part of it is read",
          [](PeerReading& r) {

@@ -153,7 +153,7 @@ Model ModelArgument::from_word() const {
   if (std::filesystem::exists(word_, error)) return take(Model::from_path(word_, options()), Exit::input);
   if (std::ranges::find(presets(), word_, &Preset::name) != presets().end())
     return take(Model::from_preset(word_, options()), Exit::input);
-  throw Failure(Exit::input, "no such file, and " + Model::from_preset(word_).status().message() +
+  throw Failure(Exit::input, word_ + ": no such file, and " + Model::from_preset(word_).status().message() +
                                  "; `rotary presets` lists the presets");
 }
 

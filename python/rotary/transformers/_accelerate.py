@@ -219,7 +219,7 @@ class Replaced:
         functools.update_wrapper(self, own)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return (self.own if torch.compiler.is_compiling() else self.instead)(*args, **kwargs)
+        return (self.instead if _pure.eager() else self.own)(*args, **kwargs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return copy.deepcopy(self.own, memo)
@@ -258,8 +258,6 @@ def _replace_forward(model: nn.Module, module: nn.Module, report: Report, angles
         named = dict(zip(("x", "position_ids", "layer_type"), args, strict=False)) | kwargs
         embedding, heads = found.get(named.get("layer_type")) or found.get(None) or (None, {})
         x, ids = named.get("x"), named.get("position_ids")
-        if not _pure.eager():  # nobody may look into the positions of a transform
-            return own(*args, **kwargs)
         if embedding is None or x is None or ids is None or not (x.is_cpu and ids.is_cpu):
             made = own(*args, **kwargs)
             Tables(report, _tensors(made))
@@ -267,8 +265,7 @@ def _replace_forward(model: nn.Module, module: nn.Module, report: Report, angles
         if embedding.rope.axes > 1 and ids.ndim == 2:
             ids = ids.expand(embedding.rope.axes, -1, -1)
         angles = embedding.rope.angles(ids)
-        made = as_tables(angles, embedding, x.dtype)
-        MadeTables(report, _tensors(made), embedding, angles, heads)
+        MadeTables(report, _tensors(made := as_tables(angles, embedding, x.dtype)), embedding, angles, heads)
         return made
 
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -301,22 +298,22 @@ def _named_in(kind: type) -> set[str]:
     return {name for each in code if each is not None for name in each.co_names}
 
 
-def _mark_nothing(module: nn.Module, args: Any, kwargs: dict[str, Any]) -> None:
+def _mark_nothing(*_: Any) -> None:
     """What a copy of an encoder has in place of MarkGiven."""
 
 
 class MarkGiven:
-    """Before a module is called: marks tables that a model has made of a module's, as encoders do that sort their tokens by
-    windows. Those of inference mode do not tell when somebody writes into them; they stay the model's own affair."""
+    """Marks tables that a model has made of a module's, as encoders do that sort their tokens by windows. Those of inference
+    mode do not tell when somebody writes into them; they stay the model's own affair."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
 
     def __call__(self, module: nn.Module, args: Any, kwargs: dict[str, Any]) -> None:
         tables = _tensors(kwargs.get("position_embeddings"))
-        if tables and _pure.eager():
-            if not any(isinstance(getattr(t, "rotary_tables", None), Tables) or t.is_inference() for t in tables):
-                Tables(self.report, tables)
+        known = any(isinstance(getattr(t, "rotary_tables", None), Tables) or t.is_inference() for t in tables)
+        if tables and not known and _pure.eager():
+            Tables(self.report, tables)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         return _mark_nothing

@@ -5,7 +5,6 @@ import copy
 import importlib
 import json
 import os
-import pickle
 import re
 from typing import Any
 
@@ -250,60 +249,6 @@ def test_training_through_an_accelerated_model() -> None:
     assert report.calls == 2
     for (name, got), (_, want) in zip(model.named_parameters(), plain.named_parameters(), strict=True):
         torch.testing.assert_close(got.grad, want.grad, rtol=0, atol=1e-5, msg=name)
-    rt.restore(model)
-
-
-@pytest.mark.parametrize("how", ["deepcopy", "pickle"])
-def test_a_copy_of_an_accelerated_model_has_its_own_modules(how: str) -> None:
-    model = tiny("gemma3_text")
-    ids, _ = batch()
-    want = model(ids).logits
-    report = rt.accelerate(model)
-    again = copy.deepcopy(model) if how == "deepcopy" else pickle.loads(pickle.dumps(model))
-    rope = again.model.rotary_emb
-    assert rope.forward.__self__ is rope and rope is not model.model.rotary_emb
-    assert torch.equal(again(ids).logits, want) and report.calls == 0, "a copy is as the model was"
-    rope.full_attention_inv_freq.mul_(2)
-    rope.sliding_attention_inv_freq.mul_(2)
-    assert not torch.allclose(again(ids).logits, want, atol=1e-3)
-    torch.testing.assert_close(model(ids).logits, want, rtol=0, atol=1e-5)
-    assert report.calls > 0
-    with pytest.raises(ValueError, match="not accelerated"):
-        rt.restore(again)
-    assert rt.accelerate(again).replaced
-    rt.restore(again)
-    rt.restore(model)
-    assert "forward" not in vars(model.model.rotary_emb)
-
-
-def test_restore_gives_back_a_forward_of_somebody_else() -> None:
-    model = tiny("llama")
-    module = model.model.rotary_emb
-    own = module.forward
-    module.forward = hooked = lambda *args, **kwargs: own(*args, **kwargs)
-    rt.accelerate(model)
-    rt.restore(model)
-    assert module.forward is hooked
-
-
-def test_function_transforms_of_an_accelerated_model() -> None:
-    from torch.func import functional_call, grad, jvp
-
-    model = tiny("qwen3", attn_implementation="eager")
-    ids, _ = batch()
-    values = {name: p.detach() for name, p in model.named_parameters()}
-    tangents = {name: torch.ones_like(p) for name, p in values.items()}
-
-    def loss(parameters: Any) -> torch.Tensor:
-        made: torch.Tensor = functional_call(model, parameters, (ids,)).logits
-        return made.square().mean()
-
-    want, along = grad(loss)(values), jvp(loss, (values,), (tangents,))[1]
-    rt.accelerate(model)
-    got, along_got = grad(loss)(values), jvp(loss, (values,), (tangents,))[1]
-    for name in values:
-        torch.testing.assert_close(got[name], want[name], rtol=0, atol=1e-6, msg=name)
-    torch.testing.assert_close(along_got, along, rtol=1e-5, atol=0)
     rt.restore(model)
 
 

@@ -50,6 +50,8 @@ TEST(Path, TooLarge) {
 TEST(Preset, Unknown) {
   EXPECT_FAILS(Model::from_preset("lama-3.1-8b"), StatusCode::invalid_argument,
                "no preset of the name \"lama-3.1-8b\" (did you mean \"llama-3.1-8b\"?)");
+  EXPECT_EQ(Model::from_preset("sam-3").status().message(),
+            "no preset of the name \"sam-3\" (did you mean \"sam-3-vit\"?)");
   EXPECT_EQ(Model::from_preset("nothing like it").status().message(),
             "no preset of the name \"nothing like it\"");
   EXPECT_EQ(Model::from_preset("\x1b[2J").status().message(), "no preset of the name \"\\x1b[2J\"");

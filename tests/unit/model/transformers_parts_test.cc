@@ -145,6 +145,95 @@ TEST(TransformersParts, AHeadDimBesideQkRopeHeadDim) {
     EXPECT_SUCCEEDS(as(type, R"(, "head_dim": 63)"));
 }
 
+// kwargs["partial_rotary_factor"] = 0.5 goes into a dictionary that has none; DeepSeek-V4 writes its own over a flat one's.
+TEST(TransformersParts, APartWithinADictionary) {
+  const std::string part = R"(, "rope_parameters": {"rope_type": "default", "rope_theta": 50000.0,
+      "partial_rotary_factor": )";
+  EXPECT_EQ(first_of(described("bamba", part + "1.0}")).rotary_dim(), 128);
+  EXPECT_EQ(first_of(described("bamba", part + "0.25}")).rotary_dim(), 32);
+  const Model model = read(R"({"model_type": "deepseek_v4", "head_dim": 512, "hidden_size": 4096,
+      "num_attention_heads": 8, "num_hidden_layers": 3, "compress_ratios": [0, 4, 128], "rope_theta": 10000.0,
+      "rope_scaling": {"rope_type": "linear", "factor": 4.0, "partial_rotary_factor": 0.5}})");
+  EXPECT_EQ(model.find_rope("compress")->rope.rotary_dim(), 256);
+  const Model theirs = model.as(Peer::transformers).value();
+  EXPECT_EQ(theirs.find_rope("compress")->rope.rotary_dim(), 64);
+  EXPECT_EQ(theirs.find_rope("compress")->rope.rotary_offset(), 448);
+}
+
+TEST(TransformersParts, OtherNullsThatItsClassComputesWith) {
+  const auto fails = [](const char* type, const std::string& more, const std::string& words) {
+    EXPECT_FAILS(read(described(type, more)).as(Peer::transformers), StatusCode::unsupported, words);
+  };
+  const auto runs = [](const char* type, const std::string& more) {
+    EXPECT_SUCCEEDS(read(described(type, more)).as(Peer::transformers));
+  };
+  const std::string theta = R"(, "rope_theta": 50000.0)",
+                    beside = R"(, "original_max_position_embeddings": null)";
+  const auto scaling = [&](const std::string& type, const std::string& more) {
+    return theta + R"(, "rope_scaling": {"rope_type": ")" + type + R"(", "factor": 4.0)" + more + "}";
+  };
+  const std::string length = "original_max_position_embeddings of null: its class computes with it";
+  fails("llama", scaling("yarn", beside), length);
+  fails("gemma3_text", scaling("yarn", beside), length);
+  fails("llama", scaling("yarn", R"(, "original_max_position_embeddings": 2048)") + beside, length);
+  runs("gemma3_text", scaling("yarn", R"(, "original_max_position_embeddings": 2048)") + beside);
+  runs("llama", scaling("linear", "") + beside);
+  runs("llama", scaling("dynamic", "") + beside);
+  const auto null_head_dim = [](const std::string& type) {
+    return read(
+               R"({"hidden_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "rope_theta": 50000.0,
+        "head_dim": null, "model_type": ")" +
+               type + R"("})")
+        .as(Peer::transformers);
+  };
+  for (const char* type : {"gemma", "qwen3", "llama4_text", "falcon", "jetmoe"})
+    EXPECT_FAILS(null_head_dim(type), StatusCode::unsupported, "head_dim") << type;
+  EXPECT_SUCCEEDS(null_head_dim("llama"));
+}
+
+// A dictionary of null, and keys that its class asks for without looking.
+TEST(TransformersParts, DictionariesThatItsClassStumblesOver) {
+  const auto entries = [](const char* type, const std::string& more) {
+    return R"({"model_type": ")" + std::string(type) + R"(", "hidden_size": 512, "num_attention_heads": 8,
+        "head_dim": 64, "num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"],
+        "rope_parameters": {"full_attention": {"rope_type": "default", "rope_theta": 50000.0},
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}})" +
+           more + "}";
+  };
+  for (const char* type : {"gemma4_text", "laguna", "mellum"}) {
+    EXPECT_SUCCEEDS(read(entries(type, "")).as(Peer::transformers));
+    EXPECT_FAILS(read(entries(type, R"(, "rope_scaling": null)")).as(Peer::transformers),
+                 StatusCode::unsupported, "rope_scaling of null: its class looks into it, and fails");
+  }
+  EXPECT_SUCCEEDS(read(entries("gemma3_text", R"(, "rope_scaling": null)")).as(Peer::transformers));
+  EXPECT_FAILS(read(described("cohere2_moe",
+                              R"(, "rope_theta": 50000.0, "rope_parameters": {"rope_type": "default"})"))
+                   .as(Peer::transformers),
+               StatusCode::unsupported,
+               "rope_parameters without rope_theta: its class does not find one, and fails");
+  EXPECT_SUCCEEDS(read(described("cohere2_moe",
+                                 R"(, "rope_parameters": {"rope_type": "default", "rope_theta": 50000.0})"))
+                      .as(Peer::transformers));
+}
+
+// KeyError: 'mrope', where a config class has not the line that turns it into default.
+TEST(TransformersParts, OlderWordsOfAType) {
+  const auto as = [](const char* type, const char* word, const std::string& key = "type") {
+    return read(described(type, R"(, "rope_theta": 50000.0, "rope_scaling": {")" + key + R"(": ")" + word +
+                                    R"("})"))
+        .as(Peer::transformers);
+  };
+  const std::string words = "its class does not know the word of this type";
+  for (const char* word : {"mrope", "none", "axial", "gptj"})
+    EXPECT_FAILS(as("llama", word), StatusCode::unsupported, words);
+  EXPECT_FAILS(as("qwen3_vl_text", "mrope"), StatusCode::unsupported, words);
+  EXPECT_SUCCEEDS(as("qwen2_vl_text", "mrope"));
+  EXPECT_SUCCEEDS(as("qwen2_5_vl_text", "mrope", "rope_type"));
+  EXPECT_SUCCEEDS(as("gemma3_text", "mrope")) << "the older key type is not seen";
+  EXPECT_SUCCEEDS(as("codegen", "mrope")) << "reads no dictionary";
+  EXPECT_SUCCEEDS(as("llama", "default"));
+}
+
 // rope_scaling is written over the entry of full attention, base and all.
 TEST(TransformersParts, ModernBertsBaseInADictionary) {
   const Model model = read(described("modernbert", R"(, "rope_theta": 50000.0, "rope_scaling": {
