@@ -137,8 +137,6 @@ class ROTARY_API Rope {
   static Result<Rope> assemble(std::shared_ptr<const impl::AngleSource> source, const RopeOptions& options);
   Rope turned(Direction by) const noexcept;
   Status prepare(RotatePlan& plan, const RotateOptions& options) const;
-  /// For a plan that this call outlives: no reference count to touch.
-  std::shared_ptr<const impl::RopeState> borrowed_state() const noexcept;
 
   std::shared_ptr<const impl::RopeState> state_;
   Pairing pairing_;

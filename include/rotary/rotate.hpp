@@ -68,6 +68,11 @@ class ROTARY_API RotatePlan {
   RotatePlan(std::shared_ptr<const impl::RopeState> rope, const OperandShape& q,
              const OperandShape* k) noexcept
       : rope_(std::move(rope)), q_(q), k_(k != nullptr ? *k : OperandShape()), has_k_(k != nullptr) {}
+  /// Of q and k together, as a number that a stride of 0 cannot overflow.
+  double token_lanes() const noexcept;
+  void share_out(Executor& executor) noexcept;
+  /// Written elsewhere than read, this is more than the caches hold.
+  bool leaves_the_caches() const noexcept;
   bool same_shapes(const Operand& q, const Operand& k) const noexcept;
   bool plainly_fits(const Angles& angles, const Operand& q, const Operand& k) const noexcept;
   Status run_planned(const Angles& angles, const Operand& q, const Operand& k, bool plain) const noexcept;
@@ -92,7 +97,6 @@ class ROTARY_API RotatePlan {
   bool stores_ = false;                              // store(): nothing turns
   bool in_adjacent_ = false, out_adjacent_ = false;  // which lanes form a pair where it is read and written
   bool conjugate_ = false, divide_ = false;          // the direction: turn back; divide rows by their length
-  bool streams_ = false;                             // out of place: past the caches
   bool plain_ = false;                               // in place, something to do, and the reaches are known
   Reach q_reach_, k_reach_;
   Steps q_steps_, k_steps_;

@@ -29,19 +29,61 @@ Result<const impl::Kernel*> forced_kernel(const impl::KernelQuery& query, std::s
   return kernel;
 }
 
+/// Without the cost of counting one owner more: for a plan that ends before the rope does.
+std::shared_ptr<const impl::RopeState> borrowed(
+    const std::shared_ptr<const impl::RopeState>& state) noexcept {
+  return {std::shared_ptr<void>(), state.get()};
+}
+
 }  // namespace
+
+double RotatePlan::token_lanes() const noexcept {
+  double lanes = 0;
+  for (const HeadsShape* shape : {&q_.in, &k_.in}) {
+    if (impl::empty(*shape)) continue;
+    lanes += static_cast<double>(shape->heads) * static_cast<double>(shape->head_dim);
+  }
+  return lanes;
+}
+
+void RotatePlan::share_out(Executor& executor) noexcept {
+  const double tokens = static_cast<double>(q_.in.batch) * static_cast<double>(q_.in.tokens);
+  const double lanes = tokens * token_lanes();
+  const int workers = executor.workers();
+  if (workers <= 1 || lanes < impl::shared_lanes) return;
+  executor_ = &executor;
+  alone_ = static_cast<std::int64_t>(std::min(lanes / impl::lanes_a_nanosecond, 1e18));
+  const double each = tokens / static_cast<double>(impl::tasks_per_worker * workers);
+  const double least = impl::least_task_lanes / token_lanes() + 1;
+  tokens_per_task_ =
+      static_cast<std::int64_t>(std::min(static_cast<double>(tokens_per_task_), std::max(each, least)));
+}
+
+bool RotatePlan::leaves_the_caches() const noexcept {
+  // 16 bits are bound by arithmetic, f64 is not measured. The system is asked for its caches by large calls alone.
+  if (q_.in.dtype != DType::f32 || 2 * rope_->source->pairs() != rope_->head_dim) return false;
+  const auto streams = [&](const OperandShape& shape) {
+    return impl::empty(shape.in) || impl::fills_lines(shape.out, element_size_);
+  };
+  const double moved = 2 * static_cast<double>(q_.in.batch) * static_cast<double>(q_.in.tokens) *
+                       token_lanes() * static_cast<double>(element_size_);
+  return moved >= 1 << 20 && streams(q_) && (!has_k_ || streams(k_)) &&
+         moved >= static_cast<double>(impl::last_level_cache());
+}
 
 Status Rope::prepare(RotatePlan& plan, const RotateOptions& options) const {
   const OperandShape &q = plan.q_, &k = plan.k_;
-  if (!impl::plainly_good(q, head_dim())) {
+  const bool plain_q = impl::plainly_good(q, head_dim());
+  if (!plain_q) {
     if (Status status = impl::check_shape(plan.name_of(0), q, head_dim()); !status.ok()) return status;
   }
   if (plan.has_k_ && xpos()) {
     return impl::invalid("k: this rope stretches ", xpos()->keys ? "keys" : "queries",
                          " as xPos does; rotate q and k apart, each by a rope of its own (Xpos::keys)");
   }
+  const bool plain_k = plan.has_k_ && impl::plainly_good(k, head_dim());
   if (plan.has_k_) {
-    if (!impl::plainly_good(k, head_dim())) {
+    if (!plain_k) {
       if (Status status = impl::check_shape("k", k, head_dim()); !status.ok()) return status;
     }
     if (k.in.dtype != q.in.dtype || k.in.batch != q.in.batch || k.in.tokens != q.in.tokens) {
@@ -80,41 +122,23 @@ Status Rope::prepare(RotatePlan& plan, const RotateOptions& options) const {
   };
   plan.q_steps_ = steps(q);
   if (plan.has_k_) plan.k_steps_ = steps(k);
-  plan.plain_ = impl::same_shape(q.in, q.out) && !impl::empty(q.in);
-  if (plan.plain_) plan.q_reach_ = reach(q.out);
-  if (plan.has_k_) {
-    plan.plain_ = plan.plain_ && impl::same_shape(k.in, k.out) && !impl::empty(k.in);
-    if (plan.plain_) plan.k_reach_ = reach(k.out);
-  }
-  double token_lanes = 0;  // a stride of 0 makes shapes whose lanes no integer counts
-  for (const HeadsShape* shape : {&q.in, &k.in}) {
-    if (!impl::empty(*shape))
-      token_lanes += static_cast<double>(shape->heads) * static_cast<double>(head_dim());
+  const auto in_place = [](const OperandShape& shape) {
+    return impl::same_shape(shape.in, shape.out) && !impl::empty(shape.in);
+  };
+  plan.plain_ = (plain_q || in_place(q)) && (!plan.has_k_ || plain_k || in_place(k));
+  if (plan.plain_) {
+    plan.q_reach_ = reach(q.out);
+    if (plan.has_k_) plan.k_reach_ = reach(k.out);
   }
   // Tasks of up to so many tokens of one batch row, whose rows of angles fit the scratch of a task.
   const std::int64_t row_numbers = std::max<std::int64_t>(2 * pairs(), 1);
   const bool fits = row_numbers * impl::block_tokens <= impl::scratch_numbers;
   plan.tokens_per_task_ =
       fits ? impl::block_tokens : std::max<std::int64_t>(impl::scratch_numbers / row_numbers, 1);
-  const double tokens = static_cast<double>(q.in.batch) * static_cast<double>(q.in.tokens),
-               lanes = tokens * token_lanes;
-  const int workers = options.executor == nullptr ? 1 : options.executor->workers();
-  if (workers > 1 && lanes >= impl::shared_lanes) {
-    plan.executor_ = options.executor;
-    plan.alone_ = static_cast<std::int64_t>(std::min(lanes / impl::lanes_a_nanosecond, 1e18));
-    const double each = tokens / static_cast<double>(impl::tasks_per_worker * workers);
-    const double least = impl::least_task_lanes / token_lanes + 1;
-    plan.tokens_per_task_ = static_cast<std::int64_t>(
-        std::min(static_cast<double>(plan.tokens_per_task_), std::max(each, least)));
-  }
-  const auto streams = [&](const OperandShape& shape) {
-    return impl::empty(shape.in) || impl::fills_lines(shape.out, size);
-  };
-  // 16 bits are bound by arithmetic, f64 is not measured. The system is asked for its caches by large calls alone.
-  const double moved = 2 * lanes * static_cast<double>(size);
-  plan.streams_ = q.in.dtype == DType::f32 && moved >= 1 << 20 && rotary_dim() == head_dim() && streams(q) &&
-                  (!plan.has_k_ || streams(k)) && moved >= static_cast<double>(impl::last_level_cache());
-  plan.tasks_per_row_ = q.in.tokens == 0 ? 0 : (q.in.tokens - 1) / plan.tokens_per_task_ + 1;
+  if (options.executor != nullptr) plan.share_out(*options.executor);
+  // No division for a decode step.
+  plan.tasks_per_row_ =
+      q.in.tokens <= plan.tokens_per_task_ ? q.in.tokens != 0 : (q.in.tokens - 1) / plan.tokens_per_task_ + 1;
   return {};
 }
 
@@ -132,7 +156,7 @@ Result<RotatePlan> Rope::plan(const OperandShape& q, const OperandShape& k,
 }
 
 Status Rope::rotate(const Angles& angles, const Operand& q, const RotateOptions& options) const noexcept {
-  RotatePlan plan(borrowed_state(), {q.in.shape, q.out.shape}, nullptr);
+  RotatePlan plan(borrowed(state_), {q.in.shape, q.out.shape}, nullptr);
   if (Status status = prepare(plan, options); !status.ok()) return status;
   return plan.run_planned(angles, q, {}, plan.plainly_fits(angles, q, {}));
 }
@@ -140,13 +164,9 @@ Status Rope::rotate(const Angles& angles, const Operand& q, const RotateOptions&
 Status Rope::rotate(const Angles& angles, const Operand& q, const Operand& k,
                     const RotateOptions& options) const noexcept {
   const OperandShape k_shape(k.in.shape, k.out.shape);
-  RotatePlan plan(borrowed_state(), {q.in.shape, q.out.shape}, &k_shape);
+  RotatePlan plan(borrowed(state_), {q.in.shape, q.out.shape}, &k_shape);
   if (Status status = prepare(plan, options); !status.ok()) return status;
   return plan.run_planned(angles, q, k, plan.plainly_fits(angles, q, k));
-}
-
-std::shared_ptr<const impl::RopeState> Rope::borrowed_state() const noexcept {
-  return {std::shared_ptr<void>(), state_.get()};
 }
 
 std::string_view RotatePlan::kernel() const noexcept { return kernel_->name; }

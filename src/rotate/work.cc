@@ -104,6 +104,7 @@ void RotateWork::run(std::int64_t first_task, std::int64_t last_task) const noex
     args.operand[i].out_lane_stride = operand[i]->out.shape.lane_stride;
   }
   args.bytes = plan.q_.in.batch * plan.q_.in.tokens * heads * 2 * args.pairs * plan.element_size_;
+  const bool streams = !in_place && plan.leaves_the_caches();
   std::int64_t row = 0, token = 0, left = plan.tasks_per_row_;  // tasks of the batch row
   if (first_task != 0) {
     row = first_task / plan.tasks_per_row_;
@@ -131,7 +132,7 @@ void RotateWork::run(std::int64_t first_task, std::int64_t last_task) const noex
     }
     if (args.pairs != 0) args.rows = rows(row, token, args.tokens, scratch);
     if (args.pairs != 0 && operands != 0) {
-      plan.streams_ && !in_place ? rotate_past_caches(*plan.kernel_, args) : plan.kernel_->rotate(args);
+      streams ? rotate_past_caches(*plan.kernel_, args) : plan.kernel_->rotate(args);
     }
     for (std::int32_t i = 0; i < staged_operands; ++i) {
       rotate_staged(*plan.kernel_, args, plan.rope_->rotary_offset, {*staged[i], row, token});
