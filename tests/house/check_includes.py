@@ -58,7 +58,7 @@ THIRD_PARTY = {
     "tbb/": ("include/rotary/executors/tbb.hpp",),
     # The platform: one file maps files and replaces them, one of the Python module finds PyTorch's threads.
     "dlfcn.h": ("python/src/threads.cc",),
-    "sys/": ("src/base/posix_files.cc", "tests"),
+    "sys/": ("src/base/posix_files.cc", "tools/rotary/bench_memory.cc", "tests"),
     "fcntl.h": ("src/base/posix_files.cc", "src/base/caches.cc", "tests"),
     "unistd.h": ("src/base/posix_files.cc", "src/base/caches.cc", "tests"),
 }

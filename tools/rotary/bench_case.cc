@@ -91,17 +91,6 @@ std::vector<BenchCase> bench_cases(int threads, bool quick) {
   return cases;
 }
 
-void BenchRun::Free::operator()(std::byte* memory) const noexcept { std::free(memory); }
-
-/// In large pages where the system gives them.
-BenchRun::Memory BenchRun::allocate(std::int64_t bytes) {
-  constexpr std::size_t page = std::size_t{2} << 20;
-  const auto size = (static_cast<std::size_t>(bytes) + page - 1) / page * page;
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(page, size));
-  if (memory == nullptr) throw std::bad_alloc();
-  return Memory(memory);
-}
-
 void BenchRun::fill(std::byte* memory) const {
   std::minstd_rand random(1);
   std::uniform_real_distribution<float> lanes(-2, 2);
@@ -127,7 +116,7 @@ BenchRun::BenchRun(const BenchCase& which, std::string_view kernel, Executor* ex
       executor_(executor),
       q_bytes_(which.tokens * which.heads * which.head_dim * static_cast<std::int64_t>(size_of(which.dtype))),
       k_bytes_(q_bytes_ / which.heads * which.kv_heads),
-      in_(allocate(q_bytes_ + k_bytes_)),
+      in_(bench_memory(q_bytes_ + k_bytes_)),
       rope_(Rope::make(rope_options(which)).value()),
       angles_(rope_.angles(Positions::range(1000, 1000 + which.tokens)).value()),
       plan_(rope_
@@ -142,7 +131,7 @@ BenchRun::BenchRun(const BenchCase& which, std::string_view kernel, Executor* ex
   q_ = Operand(Heads{in_.get(), q});
   k_ = Operand(Heads{in_.get() + q_bytes_, k});
   if (which.op == "out_of_place") {
-    out_ = allocate(q_bytes_ + k_bytes_);
+    out_ = bench_memory(q_bytes_ + k_bytes_);
     fill(out_.get());
     q_.out.data = out_.get();
     k_.out.data = out_.get() + q_bytes_;
@@ -203,7 +192,7 @@ void BenchRun::limit(int way) const {
 
 double BenchRun::steps_off() const {
   const std::int64_t bytes = q_bytes_ + k_bytes_;
-  const Memory source = allocate(bytes), got = allocate(bytes), want = allocate(bytes);
+  const BenchMemory source = bench_memory(bytes), got = bench_memory(bytes), want = bench_memory(bytes);
   fill(source.get());
   std::memcpy(got.get(), source.get(), static_cast<std::size_t>(bytes));
   std::memcpy(want.get(), source.get(), static_cast<std::size_t>(bytes));

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <rotary/rotary.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "bench_limit.hpp"
+#include "bench_memory.hpp"
 
 namespace rotary::tool {
 
@@ -48,11 +48,6 @@ class BenchRun {
   std::int64_t bytes() const noexcept { return bytes_; }
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const noexcept;
-  };
-  using Memory = std::unique_ptr<std::byte, Free>;
-  static Memory allocate(std::int64_t bytes);
   void fill(std::byte* memory) const;
   ByteRuns runs_of(std::byte* data, std::int64_t heads) const;
 
@@ -60,7 +55,7 @@ class BenchRun {
   Executor* executor_;
   std::int64_t q_bytes_, k_bytes_, bytes_ = 0;
   ByteRuns q_runs_, k_runs_, q_out_, k_out_;
-  Memory in_, out_;
+  BenchMemory in_, out_;
   Rope rope_;
   Angles angles_;
   Operand q_, k_;

@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench_fused.hpp"
 
-#include <cstdlib>
 #include <memory>
 #include <random>
+
+#include "bench_memory.hpp"
 
 namespace rotary::tool {
 namespace {
 
 constexpr std::int64_t heads = 32, kv_heads = 8, head_dim = 128;
 
-/// Heads of their own, in large pages where the system gives them.
+/// Heads of their own.
 class Block {
  public:
   Block(DType dtype, std::int64_t tokens, std::int64_t count)
       : shape_(HeadsShape::contiguous(Layout::thd, dtype, 1, tokens, count, head_dim)) {
-    constexpr std::size_t page = std::size_t{2} << 20;
-    const auto size = (static_cast<std::size_t>(bytes()) + page - 1) / page * page;
-    memory_.reset(std::aligned_alloc(page, size), std::free);
-    if (!memory_) throw std::bad_alloc();
+    memory_ = bench_memory(bytes());
     std::minstd_rand random(1);
     std::uniform_real_distribution<float> lanes(-2, 2);
     std::vector<float> row(static_cast<std::size_t>(count * head_dim));
     for (auto& lane : row) lane = lanes(random);
     for (std::int64_t t = 0; t < tokens; ++t) {
-      Heads to{static_cast<std::byte*>(memory_.get()) + t * bytes() / tokens, shape_};
+      Heads to{memory_.get() + t * bytes() / tokens, shape_};
       to.shape.tokens = 1;
       store({thd(row.data(), 1, count, head_dim), to}).value();
     }
@@ -44,7 +42,7 @@ class Block {
 
  private:
   HeadsShape shape_;
-  std::shared_ptr<void> memory_;
+  std::shared_ptr<std::byte> memory_;
 };
 
 struct Setting {
