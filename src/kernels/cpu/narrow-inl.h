@@ -75,8 +75,8 @@ struct AsByte : Code {
   HWY_INLINE void operator()(D d, hn::Vec<D> value, Stored* to) const {
     const hn::Rebind<std::uint32_t, D> u;
     const hn::Rebind<std::uint8_t, D> narrow;
-    const auto nan = hn::RebindMask(u, hn::IsNaN(value));
-    const auto code = hn::IfThenElse(nan, hn::Set(u, Code::nan), Code::of(d, value));
+    const auto no_number = hn::RebindMask(u, hn::IsNaN(value));
+    const auto code = hn::IfThenElse(no_number, hn::Set(u, Code::nan), Code::of(d, value));
     hn::StoreU(hn::TruncateTo(narrow, code), narrow, to);
   }
 #if !HWY_HAVE_SCALABLE
