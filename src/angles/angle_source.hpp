@@ -35,7 +35,7 @@ class AngleSource {
   virtual std::optional<Xpos> xpos() const noexcept { return std::nullopt; }
   /// Same rows for the same positions. By content, never by address.
   virtual bool equals(const AngleSource& other) const noexcept {
-    return policy_ == other.policy_ && spectrum_ == other.spectrum_;
+    return policy_ == other.policy_ && spectrum_ == other.spectrum_ && xpos() == other.xpos();
   }
 
  protected:

@@ -47,9 +47,6 @@ class XposSource final : public AngleSource {
     fill_rows(positions, batch_row, token, count, rows);
   }
   std::optional<Xpos> xpos() const noexcept override { return xpos_; }
-  bool equals(const AngleSource& other) const noexcept override {
-    return AngleSource::equals(other) && other.xpos() == xpos();
-  }
 
  private:
   double exponent(double position) const noexcept {

@@ -123,6 +123,23 @@ TEST(Xpos, QAndKTogetherAreRefused) {
                "angles of another rope");
 }
 
+TEST(Xpos, IsAnotherRopeThanThatWithoutIt) {
+  const Rope plain = Rope::make({.spectrum = spectrum()}).value();
+  EXPECT_FALSE(plain == queries);
+  EXPECT_FALSE(queries == plain);
+  EXPECT_FALSE(queries == keys);
+  EXPECT_TRUE(queries == rope({.scale_base = 20, .centre = 3}));
+  const HeadsShape shape = HeadsShape::contiguous(Layout::bthd, DType::f64, 1, 1, 1, dim);
+  auto q = x;
+  const auto without = plain.angles(Positions::range(300, 301)).value(),
+             with = queries.angles(Positions::range(300, 301)).value();
+  EXPECT_FAILS(queries.rotate(without, Heads{q.data(), shape}), StatusCode::invalid_argument,
+               "angles of another rope");
+  EXPECT_FAILS(plain.rotate(with, Heads{q.data(), shape}), StatusCode::invalid_argument,
+               "angles of another rope");
+  EXPECT_EQ(q, x);
+}
+
 TEST(Xpos, RefusesWhatLeavesFp32) {
   const auto make = [](const Xpos& xpos) { return Rope::make({.spectrum = spectrum(), .xpos = xpos}); };
   EXPECT_FAILS(make({.scale_base = 0}), StatusCode::invalid_argument, "xpos: scale_base 0: must be positive");
