@@ -9,6 +9,7 @@
 What each function of the model does is not guessed from its name: it is called on small numbers and compared with every
 convention of the library, and only what agrees is replaced."""
 
-from ._accelerate import Report, accelerate, restore
+from ._accelerate import accelerate, restore
+from ._tables import Report
 
 __all__ = ["Report", "accelerate", "restore"]

@@ -10,99 +10,22 @@ import re
 import sys
 import types
 import weakref
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import nn
 
-from .._core import Angles, Model, Rope, _Kept, _rows_as_rope
+from .._core import Angles, Model, Rope, _Kept
 from ..torch import _pure
-from ..torch._functions import Heads, Turned, turned_of, wants_gradient
+from ..torch._functions import Heads, wants_gradient
 from ._probe import Embedding, Rotation, as_tables, probe_cast, probe_embedding, probe_rotation
+from ._tables import Line, MadeTables, Report, Tables
 
 FUNCTION = re.compile(r"\w*apply_\w*(rotary|rope)\w*|rotate_queries_or_keys")
 MODULE = re.compile(r"rotary|rope", re.IGNORECASE)
 LENGTH_TYPES = ("dynamic", "longrope")
 TOKENS = {"bhtd": 2, "bthd": 1, "thd": 0}  #: the axis
-
-
-class Line(NamedTuple):
-    what: str
-    how: str  #: what stands there now, or why nothing does
-
-
-class Report:
-    """What was replaced, what was left alone and why; and how often the replacement was called."""
-
-    def __init__(self) -> None:
-        self.replaced: list[Line] = []
-        self.left: list[Line] = []
-        self.calls = 0  #: rotations by the library
-        self.passed = 0  #: calls that went to the model's own function after all
-
-    def __repr__(self) -> str:
-        lines = [f"replaced  {what}: {how}" for what, how in self.replaced]
-        return "\n".join(lines + [f"left      {what}: {why}" for what, why in self.left])
-
-
-def _cos_and_sin(tables: Sequence[torch.Tensor], is_complex: bool, sin_first: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """A complex table is both."""
-    return (tables[0], tables[0]) if is_complex else (tables[sin_first], tables[not sin_first])
-
-
-class Tables:
-    """Beside the tables of one call of a module: whose they are, and what turns by them."""
-
-    def __init__(self, report: Report, tables: list[torch.Tensor]) -> None:
-        self.report = report
-        self.versions = [table._version for table in tables]
-        self.rows: dict[tuple[Rotation, int, tuple[int, ...]], tuple[Rope, Angles]] = {}
-        self.kept: dict[Function, _Kept] = {}  #: the last call of each function
-        for at, table in enumerate(tables):
-            table.rotary_tables, table.rotary_at = self, at  # type: ignore[attr-defined]
-
-    def __reduce__(self) -> Any:
-        return OrderedDict, ()  # as Turned: a copy of a table belongs to nobody
-
-    def order(self, tables: tuple[torch.Tensor, ...]) -> tuple[int, ...] | None:
-        """Which of the module's tables these are; None where one is not, or somebody has written into it since."""
-        order = tuple(getattr(t, "rotary_at", -1) for t in tables if getattr(t, "rotary_tables", None) is self)
-        return order if len(order) == len(tables) and all(
-            self.versions[at] == t._version for at, t in zip(order, tables, strict=True)
-        ) else None
-
-    def turn_by(self, r: Rotation, width: int, tables: tuple[torch.Tensor, ...]) -> tuple[Rope, Angles]:
-        """By the numbers in the tables; read once for all layers. ValueError: lanes of a pair that differ."""
-        order = self.order(tables)
-        found = None if order is None else self.rows.get((r, width, order))
-        if found is None:
-            cos, sin = torch.view_as_real(tables[0]).unbind(-1) if r.complex else tables[::-1] if r.sin_first else tables
-            if r.form == "first_half":
-                cos, sin = cos[..., : cos.shape[-1] // 2], sin[..., : sin.shape[-1] // 2]
-            lanes = r.form in ("halves", "neighbours")
-            found = _rows_as_rope(cos.detach(), sin.detach(), lanes, r.pairing, r.direction, width)
-            if order is not None:
-                self.rows[r, width, order] = found
-        return found
-
-
-class MadeTables(Tables):
-    """Of a module whose tables the library makes."""
-
-    def __init__(
-        self, report: Report, tables: list[torch.Tensor], embedding: Embedding, angles: Angles, heads: Heads
-    ) -> None:
-        super().__init__(report, tables)
-        cos, sin = _cos_and_sin(tables, embedding.complex, embedding.sin_first)
-        self.turned = Turned(embedding.rope, angles, cos, sin, heads)
-
-    def turn_by(self, r: Rotation, width: int, tables: tuple[torch.Tensor, ...]) -> tuple[Rope, Angles]:
-        """By the angles themselves, where the tables are those that were made of them."""
-        if turned_of(*_cos_and_sin(tables, r.complex, r.sin_first)) is self.turned:
-            return self.turned.head(width, r.pairing, r.direction), self.turned.angles
-        return super().turn_by(r, width, tables)
 
 
 class _Turn(torch.autograd.Function):
@@ -126,7 +49,7 @@ class Function:
     def __init__(self, module: types.ModuleType, name: str, rotation: Rotation) -> None:
         self.module, self.name, self.rotation = module, name, rotation
         self.own = getattr(module, name)
-        self.users: weakref.WeakSet[nn.Module] = weakref.WeakSet()
+        self.users: weakref.WeakSet[nn.Module] = weakref.WeakSet()  #: accelerated models
         self.operands = rotation.operands
         self.given = rotation.operands + (1 if rotation.complex else 2)
         functools.update_wrapper(self, self.own)
@@ -146,6 +69,22 @@ class Function:
                     return turned
                 mark.report.passed += 1
         return self.own(*args, **kwargs)
+
+    def join(self, model: nn.Module) -> Callable[[nn.Module], None]:
+        """What leaves again. A model that is freed has left."""
+        self.users.add(model)
+        put_back = weakref.finalize(model, self._put_back)
+        put_back.atexit = False
+
+        def leave(model: nn.Module) -> None:
+            self.users.discard(model)
+            put_back()
+
+        return leave
+
+    def _put_back(self) -> None:
+        if not list(self.users) and getattr(self.module, self.name, None) is self:
+            setattr(self.module, self.name, self.own)
 
     @staticmethod
     def _again(kept: _Kept, args: tuple[Any, ...]) -> Any:
@@ -188,7 +127,8 @@ class Function:
 
 
 _functions: dict[tuple[str, str], Function] = {}
-_undo: weakref.WeakKeyDictionary[nn.Module, list[Any]] = weakref.WeakKeyDictionary()
+#: What undoes accelerate(model), called with the model. It must not hold the model, which would then never be freed.
+_undo: weakref.WeakKeyDictionary[nn.Module, list[Callable[[nn.Module], Any]]] = weakref.WeakKeyDictionary()
 
 
 def _ropes_of(config: Any, angles: str) -> list[Rope]:
@@ -230,7 +170,7 @@ class Replaced:
 
 def _replace_forward(model: nn.Module, module: nn.Module, report: Report, angles: str, name: str) -> Any:
     """Gives the module a forward that marks its tables, and makes them where the library can."""
-    own, before = module.forward, vars(module).get("forward")
+    own, of_class = module.forward, "forward" not in vars(module)
     found: dict[str | None, tuple[Embedding, Heads]] = {}
     ropes = _ropes_of(getattr(module, "config", getattr(model, "config", None)), angles)
     rope_type = getattr(module, "rope_type", None)
@@ -274,12 +214,16 @@ def _replace_forward(model: nn.Module, module: nn.Module, report: Report, angles
         with torch.inference_mode(False), torch.no_grad():  # so that writing into the tables is noticed
             return make(*args, **kwargs)
 
-    module.forward = Replaced(own, forward)
+    replaced = module.forward = Replaced(own, forward)
+    of_module, of_replaced = weakref.ref(module), weakref.ref(replaced)
 
-    def undo() -> None:
+    def undo(_: nn.Module) -> None:
+        module, replaced = of_module(), of_replaced()
+        if module is None or replaced is None:  # freed, or another forward has been put in its place since
+            return
         del module.forward
-        if before is not None:  # somebody else's, on top of the class's
-            module.forward = before
+        if not of_class:  # somebody else's, on top of the class's
+            module.forward = replaced.own
 
     return undo
 
@@ -298,8 +242,10 @@ def _named_in(kind: type) -> set[str]:
     return {name for each in code if each is not None for name in each.co_names}
 
 
-def _mark_nothing(*_: Any) -> None:
+class MarkNothing:
     """What a copy of an encoder has in place of MarkGiven."""
+
+    def __call__(self, *_: Any) -> None: ...
 
 
 class MarkGiven:
@@ -315,11 +261,8 @@ class MarkGiven:
         if tables and not known and _pure.eager():
             Tables(self.report, tables)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        return _mark_nothing
-
     def __reduce__(self) -> Any:
-        return "_mark_nothing"
+        return MarkNothing, ()
 
 
 def _mark_in_encoders(model: nn.Module, report: Report) -> list[Any]:
@@ -330,7 +273,8 @@ def _mark_in_encoders(model: nn.Module, report: Report) -> list[Any]:
         and flat & _named_in(kind)
     }  # fmt: skip
     marks = MarkGiven(report)
-    return [m.register_forward_pre_hook(marks, with_kwargs=True).remove for m in model.modules() if type(m) in encoders]
+    handles = [m.register_forward_pre_hook(marks, with_kwargs=True) for m in model.modules() if type(m) in encoders]
+    return [lambda _, handle=handle: handle.remove() for handle in handles]
 
 
 def _methods_of(model: nn.Module) -> list[str]:
@@ -357,17 +301,10 @@ def _replace_functions(model: nn.Module, report: Report) -> list[Any]:
                     continue
                 function = _functions[place, name] = Function(module, name, rotation)
                 setattr(module, name, function)
-            function.users.add(model)
+            undo.append(function.join(model))
             r = function.rotation
             direction = "" if r.direction == "forward" else ", turning back"
             report.replaced.append(Line(f"{place}.{name}", f"{r.pairing}{direction}, tables as {r.form}"))
-
-            def undo_one(function: Function = function) -> None:
-                function.users.discard(model)
-                if not function.users and getattr(function.module, function.name) is function:
-                    setattr(function.module, function.name, function.own)
-
-            undo.append(undo_one)
     report.left += [Line(name, "a method; functions of a modeling file are replaced") for name in _methods_of(model)]
     return undo
 
@@ -396,4 +333,4 @@ def restore(model: nn.Module) -> None:
     if model not in _undo:
         raise ValueError("this model is not accelerated")
     for undo in _undo.pop(model):
-        undo()
+        undo(model)
