@@ -29,6 +29,9 @@ nb::object rope_as(const Model& self, const std::string& peer, const std::option
 }
 
 nb::object apart(const PyRope& ours, const PyRope& theirs, double position) {
+  if (ours.rope.pairs() != theirs.rope.pairs())
+    raise_value("theirs: " + std::to_string(theirs.rope.pairs()) + " pairs, expected ours' " +
+                std::to_string(ours.rope.pairs()));
   const PeerDifference d = difference(ours.rope, theirs.rope, position);
   return plain_data("PeerDifference")(d.attention_factor, d.softmax_factor, d.pairs, d.worst_pair, d.angle);
 }
@@ -115,7 +118,8 @@ void bind_peers(nb::module_& m, nb::class_<Model>& model) {
           "layer"_a, "What the queries of a layer are multiplied by, or None. ValueError: no such layer.");
   m.def("difference", &apart, "ours"_a, "theirs"_a, "position"_a,
         nb::sig("def difference(ours: Rope, theirs: Rope, position: float) -> PeerDifference"),
-        "How far two ropes of the same width are apart at a position, the same on every axis.");
+        "How far two ropes of the same width are apart at a position, the same on every axis. ValueError: "
+        "ropes of\ndifferent pairs.");
   m.def(
       "fope_ropes", &fope_ropes, "rotary_dim"_a, "cos"_a, "sin"_a, nb::kw_only(), "context"_a, "rows"_a,
       "base"_a = 10000.0, "scaling"_a = nb::none(), "num_inv_freq"_a = nb::none(), "pairing"_a = "half_split",

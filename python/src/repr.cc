@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Rope's repr: the arguments that make its equal.
+// A Rope's repr: the arguments that make its equal, or what Python does not evaluate.
 #include <algorithm>
 
 #include "rope.hpp"
@@ -42,6 +42,31 @@ std::string axes_of(const Spectrum& spectrum) {
   return ", axis=" + runs_of(spectrum.axis());
 }
 
+/// Of what no arguments but all the frequencies make: not Python, so that it is never taken for another rope's.
+std::string numbers_words(const Spectrum& spectrum) {
+  return ", inv_freq=<" + std::to_string(spectrum.pairs()) + " numbers>";
+}
+
+/// ", base=..., scaling=...", and that there is more to it where they do not make its frequencies: those of another
+/// length, or the caller's own.
+std::string formula_words(const Spectrum& spectrum) {
+  std::string out;
+  const auto number = [](double x) { return nb::cast<std::string>(nb::repr(nb::float_(x))); };
+  if (spectrum.base()) out += ", base=" + number(*spectrum.base());
+  if (!std::holds_alternative<scaling::None>(spectrum.scaling()))
+    out += ", scaling=" + nb::cast<std::string>(nb::repr(to_dict(spectrum.scaling())));
+  const auto made = Spectrum::make({.rotary_dim = 2 * spectrum.pairs(),
+                                    .base = spectrum.base().value_or(10000),
+                                    .scaling = spectrum.scaling()});
+  const bool is_made = spectrum.base() && made.ok() &&
+                       made->attention_factor() == spectrum.attention_factor() &&
+                       std::ranges::equal(made->inv_freq(), spectrum.inv_freq());
+  if (is_made) return out;
+  out += numbers_words(spectrum);
+  return spectrum.attention_factor() == 1 ? out
+                                          : out + ", attention_factor=" + number(spectrum.attention_factor());
+}
+
 /// ", parts=[...]" with the order in which their pairs are dealt, and the axes where a part's is not its place.
 std::string parts_words(const Spectrum& spectrum) {
   std::string out = ", parts=" + nb::cast<std::string>(nb::repr(parts_of(spectrum)));
@@ -49,7 +74,7 @@ std::string parts_words(const Spectrum& spectrum) {
   for (const SpectrumPart& part : spectrum.parts()) {
     const auto made = Spectrum::make(
         {.rotary_dim = 2 * part.pairs, .base = part.base.value_or(10000), .scaling = part.scaling});
-    if (!made.ok()) return out;
+    if (!made.ok()) return out + numbers_words(spectrum);
     parts.push_back(*made);
   }
   for (const AxisOrder order : orders) {
@@ -59,7 +84,7 @@ std::string parts_words(const Spectrum& spectrum) {
     return std::ranges::equal(joined->axis(), spectrum.axis()) ? out
                                                                : out + ", axis=" + runs_of(spectrum.axis());
   }
-  return out;
+  return out + numbers_words(spectrum);
 }
 
 }  // namespace
@@ -83,13 +108,11 @@ std::string repr(const PyRope& self) {
   if (rope.rotary_offset() != 0) out += ", rotary_offset=" + std::to_string(rope.rotary_offset());
   const bool is_joined = !rope.spectrum().parts().empty();
   out += is_joined ? parts_words(rope.spectrum()) : axes_of(rope.spectrum());
-  const auto base = rope.spectrum().base();
-  if (base && !is_joined) out += ", base=" + nb::cast<std::string>(nb::repr(nb::float_(*base)));
-  if (!is_joined && !std::holds_alternative<scaling::None>(rope.spectrum().scaling()))
-    out += ", scaling=" + nb::cast<std::string>(nb::repr(to_dict(rope.spectrum().scaling())));
+  if (!is_joined && rope.policy() != AnglePolicy::table) out += formula_words(rope.spectrum());
   out += ", pairing='" + std::string(name(rope.pairing())) + "'";
   if (rope.direction() != Direction::forward)
     out += ", direction='" + std::string(name(rope.direction())) + "'";
+  if (rope.xpos()) out += ", xpos=" + nb::cast<std::string>(nb::repr(py_xpos(rope.xpos())));
   return out + ", angles='" + std::string(name(rope.policy())) + "')";
 }
 

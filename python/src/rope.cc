@@ -48,11 +48,6 @@ std::optional<Xpos> xpos_of(nb::object object) {
   return xpos;
 }
 
-nb::object py_xpos(const std::optional<Xpos>& xpos) {
-  if (!xpos) return nb::none();
-  return plain_data("Xpos")(xpos->scale_base, xpos->centre, xpos->gamma, xpos->keys);
-}
-
 /// One schedule an axis, each as {"rotary_dim", "base", "scaling"}.
 Spectrum joined(const std::vector<nb::dict>& parts, const std::string& axis_order,
                 std::optional<std::int64_t> length) {
@@ -69,6 +64,22 @@ Spectrum joined(const std::vector<nb::dict>& parts, const std::string& axis_orde
                                            .length = length})));
   }
   return take(Spectrum::join(spectra, axis_order_of(axis_order)));
+}
+
+struct Given {
+  const char* name;
+  nb::handle value;
+};
+
+/// ValueError for an argument that would not be read beside another.
+void refuse_beside(const char* what, std::initializer_list<Given> unread) {
+  for (const auto& [name, value] : unread) {
+    const bool is_left_out = value.is_none() || (nb::isinstance<nb::sequence>(value) &&
+                                                 !nb::isinstance<nb::str>(value) && nb::len(value) == 0);
+    if (!is_left_out)
+      raise_value(std::string(name) + ": " + nb::cast<std::string>(nb::repr(value)) + " beside " + what +
+                  ", which says it already: give one of the two");
+  }
 }
 
 /// Another head around the same frequencies.
@@ -96,22 +107,38 @@ void make(PyRope* self, nb::handle given_head_dim, nb::handle base, nb::object s
   const auto parts = argument<std::vector<nb::dict>>(given_parts, "parts", "a list of dicts");
   RopeOptions options;
   if (!parts.empty()) {
+    refuse_beside("parts", {{"base", base},
+                            {"scaling", scaling},
+                            {"axis_sections", axis_sections},
+                            {"inv_freq", inv_freq},
+                            {"attention_factor", attention_factor}});
     options.spectrum = joined(parts, text_of(axis_order, "axis_order"), length);
   } else if (inv_freq.is_none()) {
     if (!head_dim && !rotary_dim) raise_value("head_dim is missing: give head_dim, rotary_dim or inv_freq");
     SpectrumOptions spectrum;
     spectrum.rotary_dim = rotary_dim ? *rotary_dim : std::max<std::int64_t>(*head_dim - rotary_offset, 0);
-    spectrum.base = number_of(base, "base");
+    if (!base.is_none()) spectrum.base = number_of(base, "base");
     spectrum.scaling = to_scaling(scaling);
     spectrum.axis_sections =
         argument<std::vector<std::int64_t>>(axis_sections, "axis_sections", "ints, one an axis");
     spectrum.axis_order = axis_order_of(text_of(axis_order, "axis_order"));
     spectrum.length = length;
+    if (!attention_factor.is_none())
+      raise_value("attention_factor: without inv_freq it is the scaling's, expected None");
+    if (!axis.is_none()) refuse_beside("axis", {{"axis_sections", axis_sections}});
     options.spectrum = take(Spectrum::make(spectrum));
   } else {
-    options.spectrum = take(Spectrum::from_inv_freq(doubles(inv_freq, "inv_freq"),
-                                                    number_of(attention_factor, "attention_factor")));
+    refuse_beside(
+        "inv_freq",
+        {{"base", base}, {"scaling", scaling}, {"axis_sections", axis_sections}, {"length", given_length}});
+    options.spectrum = take(Spectrum::from_inv_freq(
+        doubles(inv_freq, "inv_freq"),
+        attention_factor.is_none() ? 1 : number_of(attention_factor, "attention_factor")));
   }
+  if (rotary_dim && *rotary_dim != 2 * options.spectrum.pairs())
+    raise_value("rotary_dim " + std::to_string(*rotary_dim) + ": " + (parts.empty() ? "inv_freq" : "parts") +
+                " has " + std::to_string(options.spectrum.pairs()) + " pairs, expected " +
+                std::to_string(2 * options.spectrum.pairs()) + " or None");
   if (!axis.is_none()) {
     const auto of_pairs =
         argument<std::vector<std::uint8_t>>(axis, "axis", "ints from 0 to 255, one a pair, or None");
@@ -231,6 +258,11 @@ void bind_properties(nb::class_<PyRope>& rope) {
 
 }  // namespace
 
+nb::object py_xpos(const std::optional<Xpos>& xpos) {
+  if (!xpos) return nb::none();
+  return plain_data("Xpos")(xpos->scale_base, xpos->centre, xpos->gamma, xpos->keys);
+}
+
 RopeOptions options_of(const Rope& rope) {
   if (rope.policy() == AnglePolicy::table) raise_value("a rope from a table has no frequencies to take over");
   RopeOptions options;
@@ -254,39 +286,41 @@ void bind_rope(nb::module_& m) {
       "    angles = rope.angles(range(tokens))                # once a forward pass\n"
       "    rope.rotate_(q, k, angles=angles)                  # every layer, in place");
   rope.def(
-      "__init__", &make, "head_dim"_a = nb::none(), nb::kw_only(), nb::arg("base").none() = 10000.0,
+      "__init__", &make, "head_dim"_a = nb::none(), nb::kw_only(), "base"_a = nb::none(),
       "scaling"_a = nb::none(), "rotary_dim"_a = nb::none(), nb::arg("rotary_offset").none() = 0,
       nb::arg("pairing").none() = "half_split", nb::arg("axis_sections").none() = nb::tuple(),
       nb::arg("axis_order").none() = "contiguous", "axis"_a = nb::none(), "length"_a = nb::none(),
-      "inv_freq"_a = nb::none(), nb::arg("attention_factor").none() = 1.0, nb::arg("angles").none() = "exact",
+      "inv_freq"_a = nb::none(), "attention_factor"_a = nb::none(), nb::arg("angles").none() = "exact",
       nb::arg("direction").none() = "forward", "xpos"_a = nb::none(), nb::arg("parts").none() = nb::tuple(),
-      nb::sig("def __init__(self, head_dim: int | None = None, *, base: float = 10000.0, scaling: "
-              "collections.abc.Mapping[str, typing.Any] | str | None = None, rotary_dim: int | None = None, "
-              "rotary_offset: int = 0, pairing: str = 'half_split', axis_sections: "
-              "collections.abc.Sequence[int] = (), axis_order: str = 'contiguous', axis: "
-              "collections.abc.Sequence[int] | None = None, "
-              "length: int | None = None, inv_freq: numpy.typing.ArrayLike | None = None, "
-              "attention_factor: float = 1.0, angles: str = 'exact', direction: str = 'forward', xpos: "
-              "Xpos | collections.abc.Mapping[str, typing.Any] | None = None, parts: "
-              "collections.abc.Sequence[dict[str, typing.Any]] = ()) -> None"),
+      nb::sig(
+          "def __init__(self, head_dim: int | None = None, *, base: float | None = None, scaling: "
+          "collections.abc.Mapping[str, typing.Any] | str | None = None, rotary_dim: int | None = None, "
+          "rotary_offset: int = 0, pairing: str = 'half_split', axis_sections: "
+          "collections.abc.Sequence[int] = (), axis_order: str = 'contiguous', axis: "
+          "collections.abc.Sequence[int] | None = None, "
+          "length: int | None = None, inv_freq: numpy.typing.ArrayLike | None = None, "
+          "attention_factor: float | None = None, angles: str = 'exact', direction: str = 'forward', xpos: "
+          "Xpos | collections.abc.Mapping[str, typing.Any] | None = None, parts: "
+          "collections.abc.Sequence[dict[str, typing.Any]] = ()) -> None"),
       "A rope by its numbers.\n\n"
       "head_dim: lanes of a head. rotary_dim: lanes that turn, even; default the head from rotary_offset "
       "on.\n"
-      "base: rope_theta. scaling: as rope_scaling in a config.json, {\"rope_type\": \"yarn\", \"factor\": "
+      "base: rope_theta, default 10000. scaling: as rope_scaling in a config.json, {\"rope_type\": \"yarn\", "
+      "\"factor\": "
       "4}.\n"
       "pairing: half_split (Hugging Face), interleaved (Meta, GPT-J), interleaved_to_half (DeepSeek-V3).\n"
       "axis_sections: pairs that follow each position axis, in axis_order (contiguous, as Qwen2-VL; "
       "interleaved, as\n"
       "Qwen3-VL; imrope, round_robin, spread, space_then_time); axis: the axis of each pair instead.\n"
       "length: tokens, for types whose frequencies depend on it (dynamic, longrope).\n"
-      "inv_freq, attention_factor: frequencies of your own, radians a position; base and scaling are not "
-      "read.\n"
+      "inv_freq, attention_factor: frequencies of your own, radians a position, instead of base and "
+      "scaling; A, default 1.\n"
       "angles: exact, fp32 (as Transformers and vLLM), ggml (as llama.cpp's CPU path).\n"
       "xpos: rows that grow with the position, an Xpos or its numbers as a dict; q and k have a rope "
       "each.\n"
       "parts: one schedule an axis, in axis_order, each {\"rotary_dim\": 32, \"base\": 100.0, \"scaling\": "
-      "\"dinov3\"};\n"
-      "base and scaling are not read.\n\n"
+      "\"dinov3\"},\n"
+      "instead of base and scaling.\n\n"
       "ValueError with what, expected and got.");
   rope.def_static(
       "from_table", &from_table, "cos"_a, "sin"_a, nb::kw_only(), "head_dim"_a = nb::none(),

@@ -35,6 +35,9 @@ RopeOptions options_of(const Rope& rope);
 nb::list parts_of(const Spectrum& spectrum);
 std::string repr(const PyRope& self);
 
+/// A rotary.Xpos, or None.
+nb::object py_xpos(const std::optional<Xpos>& xpos);
+
 void bind_rope(nb::module_& m);
 void bind_rotate(nb::module_& m, nb::class_<PyRope>& rope);
 void bind_from_config(nb::class_<PyRope>& rope);

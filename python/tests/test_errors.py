@@ -14,6 +14,7 @@ import rotary
 
 ROPE = rotary.Rope(8)
 X = np.ones((1, 2, 3, 8), np.float32)
+PART = {"rotary_dim": 4, "base": 500.0, "scaling": "default"}
 
 
 def refuses(error: type[Exception], message: str, x: Any, k: Any = None, **kwargs: Any) -> None:
@@ -171,6 +172,15 @@ def test_arguments_that_do_not_go_together() -> None:
         ({"head_dim": 8, "axis_order": "zigzag"}, 'axis_order "zigzag": expected contiguous'),
         ({"inv_freq": [[1.0]]}, "inv_freq: expected numbers along one axis"),
         ({"inv_freq": [float("inf")]}, "inv_freq"),
+        ({"inv_freq": [1.0], "base": 10000.0}, "base: 10000.0 beside inv_freq, which says it already: give one of the two"),
+        ({"inv_freq": [1.0], "scaling": "default"}, "scaling: 'default' beside inv_freq"),
+        ({"inv_freq": [1.0], "length": 8}, "length: 8 beside inv_freq"),
+        ({"inv_freq": [1.0], "rotary_dim": 4}, "rotary_dim 4: inv_freq has 1 pairs, expected 2 or None"),
+        ({"head_dim": 8, "parts": [PART], "base": 5.0}, "base: 5.0 beside parts"),
+        ({"head_dim": 8, "parts": [PART], "inv_freq": [1.0]}, "inv_freq: [1.0] beside parts"),
+        ({"head_dim": 8, "parts": [PART], "rotary_dim": 6}, "rotary_dim 6: parts has 2 pairs, expected 4 or None"),
+        ({"head_dim": 8, "axis_sections": (2, 2), "axis": (0, 0, 1, 1)}, "axis_sections: (2, 2) beside axis"),
+        ({"head_dim": 8, "attention_factor": 2.0}, "attention_factor: without inv_freq it is the scaling's, expected None"),
     ],
 )
 def test_ropes_that_cannot_be(kwargs: Any, message: str) -> None:
@@ -232,6 +242,15 @@ def test_descriptions_that_cannot_be(tmp_path: Any) -> None:
         rotary.Model.from_config(tmp_path)
     with pytest.raises(NotImplementedError, match="fope"):
         rotary.Rope.from_config({"head_dim": 64, "rope_scaling": {"rope_type": "fope"}})
+
+
+def test_more_than_memory_holds() -> None:
+    with pytest.raises(NotImplementedError, match="tokens 1099511627776, pairs 4: more rows than memory holds"):
+        ROPE.angles(range(2**40))
+    with pytest.raises(MemoryError):
+        rotary.Positions.range(0, 2**45).to_numpy()
+    with pytest.raises(MemoryError):
+        ROPE.rotate(np.broadcast_to(X[:, :1, :1], (1, 2**21, 2**24, 8)), positions=range(2**24))
 
 
 def test_tables_that_cannot_be() -> None:

@@ -85,6 +85,22 @@ def test_a_repr_makes_the_rope_again() -> None:
     assert eval(repr(rotary.Rope(8, axis=[0, 1, 1, 0])), {"Rope": rotary.Rope}) == rotary.Rope(8, axis=[0, 1, 1, 0])
 
 
+def test_a_repr_makes_no_other_rope() -> None:
+    """Of what no few words make it is not Python."""
+    names = {"Rope": rotary.Rope, "Xpos": rotary.Xpos}
+    grown = rotary.Rope(64, xpos=rotary.Xpos(256, centre=3, keys=True))
+    assert "xpos=Xpos(scale_base=256.0, centre=3.0, gamma=0.4, keys=True)" in repr(grown)
+    assert eval(repr(grown), names) == grown != rotary.Rope(64)
+    own = rotary.Rope(64, inv_freq=10000.0 ** (-np.arange(16) / 16), attention_factor=1.5)
+    assert repr(own).startswith("Rope(head_dim=64, rotary_dim=32, inv_freq=<16 numbers>, attention_factor=1.5, pairing=")
+    long = rotary.Rope(64, scaling={"rope_type": "dynamic", "factor": 2.0, "max_position_embeddings": 4096}, length=9000)
+    assert ", inv_freq=<32 numbers>" in repr(long)
+    table = rotary.Rope.from_table(np.ones((3, 2)), np.zeros((3, 2)))
+    for rope in (own, long, table):
+        with pytest.raises((SyntaxError, ValueError)):
+            eval(repr(rope), names)
+
+
 def test_doubts_are_warnings() -> None:
     config = {"model_type": "llama", "head_dim": 64, "num_hidden_layers": 2, "rope_scaling": {"type": "linear", "factor": 2.0, "fatcor": 3}}
     model = rotary.Model.from_config(config)
@@ -242,7 +258,7 @@ def test_report_191_ropes_that_differ_in_one_field_never_share_angles() -> None:
         {"axis_sections": (16, 16)},
         {"angles": "fp32"},
         {"xpos": {"scale_base": 512}},
-        {"attention_factor": 1.5, "inv_freq": rotary.Rope(64).inv_freq},
+        {"attention_factor": 1.5, "inv_freq": rotary.Rope(64).inv_freq, "base": None},
     ]
     first = rotary.Rope(64)
     for change in changed:

@@ -34,6 +34,8 @@ def test_a_rope_as_a_peer_has_it() -> None:
     assert other.pairs == 31 and other.angle == pytest.approx(slow, rel=1e-12)
     scaled = rotary.difference(rotary.Rope(64), rotary.Rope(64, scaling={"rope_type": "yarn", "factor": 4.0}), 1000)
     assert scaled.attention_factor == pytest.approx(0.1 * math.log(4) + 1, rel=1e-12)
+    with pytest.raises(ValueError, match="theirs: 64 pairs, expected ours' 32"):
+        rotary.difference(rotary.Rope(64), rotary.Rope(128), 5)
     for bad in (("ollama",), ("vllm", "middle")):
         with pytest.raises(ValueError, match="transformers, llama.cpp|the model's ropes are default"):
             model.rope_as(*bad)

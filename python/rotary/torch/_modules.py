@@ -18,13 +18,18 @@ from ._ops import described, rows_elsewhere, tables, to_onnx
 #: What others have saved beside the weights, and what a rope computes from its description.
 OLD_BUFFERS = ("inv_freq", "original_inv_freq", "cos_cached", "sin_cached", "freqs_cis", "embed_positions")
 
+#: Words of config.json's layer_types, and what the library calls their rope where there are several.
+ROPE_OF = {"sliding_attention": "local", "full_attention": "global"}
+LAYER_TYPES = (*ROPE_OF, *ROPE_OF.values(), "chunked_attention")
+
 
 class RotaryEmbedding(nn.Module):
     """cos and sin of position_ids, with the signature of Transformers' modules.
 
     config: a Rope, or what Model.from_config takes; layer_type chooses among several ropes by the name that config.json
-    gives it (sliding_attention, full_attention) or the library does (local, global). angles: exact, or fp32 for
-    Transformers' own numbers. device is not needed: there is nothing to place."""
+    gives it (sliding_attention, full_attention) or the library does (local, global). angles: exact (the default of a
+    config), or fp32 for Transformers' own numbers; length: tokens, for types whose frequencies depend on it. A Rope has
+    both already. device is not needed: there is nothing to place."""
 
     def __init__(
         self,
@@ -32,25 +37,31 @@ class RotaryEmbedding(nn.Module):
         device: Any = None,
         *,
         layer_type: str | None = None,
-        angles: str = "exact",
+        angles: str | None = None,
         length: int | None = None,
     ) -> None:
         super().__init__()
         self.layer_type = layer_type
         if isinstance(config, Rope):
+            if angles not in (None, config.policy):
+                raise ValueError(f"angles {angles!r}: this rope's are {config.policy!r}, expected the same or None")
+            if length is not None:
+                raise ValueError(f"length {length!r}: this rope has its frequencies already, expected None")
             self.ropes = {config.name: config}
         else:
-            ropes = Model.from_config(config, angles=angles, length=length).ropes
+            ropes = Model.from_config(config, angles="exact" if angles is None else angles, length=length).ropes
             self.ropes = {rope.name: rope for rope in ropes if rope.of_layers or len(ropes) == 1}
         if layer_type is not None:
             self.rope_of(layer_type)
 
     def rope_of(self, layer_type: str | None) -> Rope:
-        """ValueError where there are several, and none of that name."""
-        if len(self.ropes) == 1:
+        """ValueError: none of that name. The one rope of a config that names none serves every layer type."""
+        asked = self.layer_type if layer_type is None else layer_type
+        if asked is None and len(self.ropes) == 1:
             return next(iter(self.ropes.values()))
-        asked = layer_type or self.layer_type
-        name = {"sliding_attention": "local", "full_attention": "global"}.get(asked or "", asked or "")
+        name = ROPE_OF.get(asked or "", asked or "")
+        if name not in self.ropes and asked in LAYER_TYPES and list(self.ropes) == ["default"]:
+            name = "default"
         if name not in self.ropes:
             raise ValueError(f"layer_type {asked!r}: the ropes are {', '.join(self.ropes)}")
         return self.ropes[name]
@@ -89,10 +100,14 @@ class LearnedRotary(nn.Module):
     """Frequencies that are trained: a parameter inv_freq, in float32 whatever the module is cast to, with gradients to
     it and to fractional positions. Everything in PyTorch's own operations.
 
-    rope: where the frequencies begin, and everything but them."""
+    rope: where the frequencies begin, and everything but them. ValueError: a rope with xPos, or of a table."""
 
     def __init__(self, rope: Rope) -> None:
         super().__init__()
+        if rope.xpos is not None:
+            raise ValueError(f"rope: {rope.xpos}, expected a rope without xPos: its stretch is not computed here")
+        if rope.policy == "table":
+            raise ValueError("rope: of a table, expected one with frequencies to begin with")
         self.rope = rope
         self.inv_freq = nn.Parameter(torch.from_numpy(rope.inv_freq).float())
         self.axis = torch.from_numpy(rope.axis.astype("int64")) if rope.axes > 1 else None

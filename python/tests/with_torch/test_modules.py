@@ -230,6 +230,34 @@ def test_layers_with_ropes_of_their_own() -> None:
         embedding(x, ids)
 
 
+def test_what_would_not_be_read_is_refused() -> None:
+    rope = rotary.Rope(64)
+    assert rt.RotaryEmbedding(rope, angles="exact", layer_type="full_attention").ropes == {"default": rope}
+    for given, message in (
+        ({"angles": "fp32"}, "angles 'fp32': this rope's are 'exact', expected the same or None"),
+        ({"length": -5}, "length -5: this rope has its frequencies already, expected None"),
+        ({"layer_type": "nonsense"}, "layer_type 'nonsense': the ropes are default"),
+        ({"layer_type": ""}, "layer_type '': the ropes are default"),
+    ):
+        untyped: Any = rt.RotaryEmbedding
+        with pytest.raises(ValueError, match=f"^{message}$"):
+            untyped(rope, **given)
+    x, ids = torch.zeros(1), torch.arange(900, 903)[None]
+    one = rt.RotaryEmbedding(LLAMA)
+    assert torch.equal(one(x, ids, "sliding_attention")[0], one(x, ids)[0])
+    with pytest.raises(ValueError, match="layer_type 'nonsense': the ropes are default"):
+        one(x, ids, "nonsense")
+    with pytest.raises(ValueError, match="layer_type 'full_attention': the ropes are local"):
+        rt.RotaryEmbedding(rotary.Rope.from_config(CONFIG, name="local"), layer_type="full_attention")
+
+
+def test_learned_frequencies_have_no_xpos_and_no_table() -> None:
+    with pytest.raises(ValueError, match="rope: Xpos.scale_base=512.0, .*, expected a rope without xPos"):
+        rt.LearnedRotary(rotary.Rope(64, xpos=rotary.Xpos(512)))
+    with pytest.raises(ValueError, match="rope: of a table, expected one with frequencies"):
+        rt.LearnedRotary(rotary.Rope.from_table(np.ones((3, 2)), np.zeros((3, 2))))
+
+
 def test_tables_are_copied_and_saved_as_tables() -> None:
     """Copies of the tables that remember their angles are plain ones, for pickle, deepcopy and torch.load's safe mode."""
     q = torch.randn(1, 2, 3, 16)
