@@ -48,13 +48,13 @@ double RotatePlan::token_lanes() const noexcept {
 
 void RotatePlan::share_out(Executor& executor) noexcept {
   const double tokens = static_cast<double>(q_.in.batch) * static_cast<double>(q_.in.tokens);
-  const double lanes = tokens * token_lanes();
+  const double each_token = token_lanes(), lanes = tokens * each_token;
   const int workers = executor.workers();
   if (workers <= 1 || lanes < impl::shared_lanes) return;
   executor_ = &executor;
   alone_ = static_cast<std::int64_t>(std::min(lanes / impl::lanes_a_nanosecond, 1e18));
   const double each = tokens / static_cast<double>(impl::tasks_per_worker * workers);
-  const double least = impl::least_task_lanes / token_lanes() + 1;
+  const double least = impl::least_task_lanes / each_token + 1;
   tokens_per_task_ =
       static_cast<std::int64_t>(std::min(static_cast<double>(tokens_per_task_), std::max(each, least)));
 }

@@ -130,7 +130,7 @@ Status RotatePlan::run_planned(const Angles& angles, const Operand& q, const Ope
 void RotatePlan::work(const Positions& positions, const float* held, const Operand& q, const Operand& k,
                       bool plain) const noexcept {
   impl::RotateWork work{*this,          positions, held, {&q, &k}, {&q_steps_, &k_steps_},
-                        has_k_ ? 2 : 1, {},        0,    plain};
+                        has_k_ ? 2 : 1, {},        0,    plain,    !plain && leaves_the_caches()};
   if (!plain) {
     work.operands = 0;
     for (const Operand* x : {&q, has_k_ ? &k : nullptr}) {

@@ -104,7 +104,6 @@ void RotateWork::run(std::int64_t first_task, std::int64_t last_task) const noex
     args.operand[i].out_lane_stride = operand[i]->out.shape.lane_stride;
   }
   args.bytes = plan.q_.in.batch * plan.q_.in.tokens * heads * 2 * args.pairs * plan.element_size_;
-  const bool streams = !in_place && plan.leaves_the_caches();
   std::int64_t row = 0, token = 0, left = plan.tasks_per_row_;  // tasks of the batch row
   if (first_task != 0) {
     row = first_task / plan.tasks_per_row_;

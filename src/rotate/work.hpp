@@ -30,6 +30,7 @@ struct RotateWork {
   const Operand* staged[2];
   std::int32_t staged_operands;
   bool in_place;  ///< known of all; else each is looked at
+  bool streams;   ///< outputs go past the caches
 
   void run(std::int64_t first_task, std::int64_t last_task) const noexcept;
 
